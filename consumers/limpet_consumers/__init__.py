@@ -1,0 +1,1 @@
+"""Takes pages out: lease, attempt, fetch, extract, commit, relay."""

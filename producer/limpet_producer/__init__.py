@@ -1,0 +1,1 @@
+"""Puts pages in: seeds, enqueued URLs, new rounds."""

@@ -1,0 +1,1 @@
+"""All state: the SQL store, the frontier, the relay between them, the embedded server."""
