@@ -1,0 +1,146 @@
+"""Attempts (R-7): before any request goes out, SQL knows that it may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from limpet_store.database import Database
+from limpet_store.ops import shift
+from limpet_store.outbox import Entry
+from limpet_store.retry import LONGEST, effective
+
+SUSPECT = 2  # losses after which a page is tried alone
+READ = """SELECT p.id, p.host, p.kind, p.url, p.canonical, p.method, p.body, p.handler, p.data, p.depth, p.hops,
+  p.priority, p.state, p.due_at, p.round, p.failures, p.lost, p.open, p.status, p.etag, p.code,
+  h.blocked_until, h.paused, h.robots_at, h.delay
+FROM pages p JOIN hosts h ON h.id = p.host WHERE p.id = ?"""
+MARK = "UPDATE pages SET open = 1, fence = ?, nonce = ?, attempted_at = ?, lost = ? WHERE id = ?"
+BURY = "UPDATE pages SET state = 'dead', open = 0, reason = ?, error = ?, lost = ?, fence = ? WHERE id = ?"
+
+
+class PageRow(NamedTuple):
+    """A page and its host as the attempt transaction reads them."""
+
+    id: int
+    host: int
+    kind: str
+    url: str
+    canonical: str
+    method: str
+    body: bytes | None
+    handler: str | None
+    data: str | None
+    depth: int
+    hops: int
+    priority: int
+    state: str
+    due_at: int
+    round: int
+    failures: int
+    lost: int
+    open: int
+    status: int | None
+    etag: str | None
+    code: str | None
+    blocked_until: int
+    paused: int
+    robots_at: int | None
+    delay: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A page that is this worker's for a while: advice; the fence decides."""
+
+    page: int
+    host: int
+    nonce: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A page whose request may go out now, under this fence."""
+
+    page: PageRow
+    nonce: str
+    fence: int
+    at: int
+
+
+# Whether robots.txt lets a page go: (host id, when its rules were fetched, URL) -> allowed.
+Allowed = Callable[[int, int | None, str], bool]
+
+
+@dataclass(slots=True)
+class Begun:
+    """What an attempt transaction decided. `unsettled` leases were not attempted: release them at once."""
+
+    fence: int
+    attempts: list[Attempt] = field(default_factory=list)
+    unsettled: list[Lease] = field(default_factory=list)
+    entry: Entry = field(default_factory=lambda: Entry("attempt"))
+    suspect: bool = False  # the only attempt is one that goes alone
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What decides besides the rows. `busy`: something else is in flight in this worker."""
+
+    now: int
+    busy: bool
+    max_lost: int
+    allowed: Allowed
+
+
+def begin(db: Database, leases: Sequence[Lease], fence: int, rules: Rules) -> Begun:
+    """Decide for each leased page inside the caller's transaction.
+
+    It goes if it is pending and due and its host is neither blocked nor paused. One that is not pending gets its
+    ack, one that may not go yet its time, both as outbox ops. A page that vanished with its worker twice is a
+    suspect and goes alone; whoever has to step back for that is left to be released.
+    """
+    begun = Begun(fence)
+    for lease in leases:
+        found = db.one(READ, (lease.page,))
+        if found is None:  # leased under another life of the store
+            begun.entry.ops.append(("k", lease.page, lease.host, lease.nonce))
+        else:
+            _decide(db, lease, PageRow(*found), begun, rules)
+    return begun
+
+
+def _decide(db: Database, lease: Lease, row: PageRow, begun: Begun, rules: Rules) -> None:
+    ops = begun.entry.ops
+    lost = row.lost + row.open
+    burial = _burial(row, lost, rules) if row.state == "pending" else None
+    if row.state != "pending":
+        ops.append(("k", row.id, row.host, lease.nonce))
+    elif _must_wait(row, rules.now):
+        ops.append(("p", row.id, row.host, lease.nonce, row.due_at, shift(row.priority)))
+    elif burial:
+        begun.fence += 1
+        db.run(BURY, (*burial, lost, begun.fence, row.id))
+        ops.append(("k", row.id, row.host, lease.nonce))
+    elif begun.suspect or (lost >= SUSPECT and (rules.busy or begun.attempts)):
+        begun.unsettled.append(lease)
+    else:
+        begun.fence += 1
+        begun.suspect = lost >= SUSPECT
+        db.run(MARK, (begun.fence, lease.nonce, rules.now, lost, row.id))
+        begun.attempts.append(Attempt(row, lease.nonce, begun.fence, rules.now))
+
+
+def _must_wait(row: PageRow, now: int) -> bool:
+    blocked = now < row.blocked_until <= now + LONGEST
+    return bool(row.paused) or blocked or effective(row.due_at, now) > now
+
+
+def _burial(row: PageRow, lost: int, rules: Rules) -> tuple[str, str] | None:
+    """Why the page dies without a request: (reason, error)."""
+    if lost >= rules.max_lost:
+        return "poison", f"its worker died {lost} times while it had this page"
+    if row.kind == "page" and not rules.allowed(row.host, row.robots_at, row.url):
+        return "robots", "disallowed by robots.txt"
+    return None

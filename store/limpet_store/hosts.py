@@ -1,0 +1,100 @@
+"""Hosts: politeness as facts in SQL, copied to Redis as outbox ops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from limpet_store.admission import HostRules
+from limpet_store.canonical import DEFAULT_PORTS, Address
+from limpet_store.database import Database
+from limpet_store.ops import Op
+
+INSERT = """INSERT OR IGNORE INTO hosts (scheme, name, port, scope, delay, max_in_flight)
+VALUES (?, ?, ?, ?, ?, ?)"""
+FIND = "SELECT id FROM hosts WHERE scheme = ? AND name = ? AND port = ?"
+COLUMNS = "id, delay, max_in_flight, blocked_until, paused, robots_page, robots IS NOT NULL, rests, blocked_at, streak, blocks"
+SELECT = f"SELECT {COLUMNS} FROM hosts WHERE id = ?"
+ROBOTS_PAGE = """INSERT OR IGNORE INTO pages (key, kind, url, canonical, host, depth, state, due_at, round)
+VALUES (?, 'robots', ?, ?, ?, 0, 'pending', ?, ?)"""
+
+
+@dataclass(slots=True)
+class Host:
+    """The row of a host, as the outcomes of its pages change it."""
+
+    id: int
+    delay: int
+    max_in_flight: int
+    blocked_until: int
+    paused: int
+    robots_page: int
+    robots_known: int
+    rests: int
+    blocked_at: int
+    streak: int
+    blocks: int
+
+    @property
+    def op(self) -> Op:
+        """Its facts for the frontier."""
+        first = self.robots_page if self.robots_page and not self.robots_known else 0
+        probe = 1 if self.rests else 0
+        return ("h", self.id, self.delay, self.max_in_flight, self.blocked_until, self.paused, first, probe)
+
+
+def load(db: Database, host: int) -> Host:
+    """The host's row."""
+    return Host(*db.rows(SELECT, (host,))[0])
+
+
+def save(db: Database, host: Host) -> None:
+    """Write back what an outcome changed, inside the caller's transaction."""
+    db.run(
+        "UPDATE hosts SET blocked_until = ?, blocked_at = ?, blocks = ?, streak = ?, rests = ? WHERE id = ?",
+        (host.blocked_until, host.blocked_at, host.blocks, host.streak, host.rests, host.id),
+    )
+
+
+def ensure(
+    db: Database, addresses: Iterable[tuple[Address, bool]], rules: HostRules, now: int, round_: int
+) -> tuple[dict[tuple[str, str, int], int], list[Op]]:
+    """Ids of the hosts of the addresses, made where missing, inside the caller's transaction.
+
+    A new host brings the page of its robots.txt and the op that tells the frontier about both. `True` beside an
+    address widens the scope to its host.
+    """
+    ids: dict[tuple[str, str, int], int] = {}
+    ops: list[Op] = []
+    for address, widens in addresses:
+        origin = (address.scheme, address.name, address.port)
+        if origin in ids:
+            continue
+        found = db.one(FIND, origin)
+        if found is None:
+            ids[origin] = _create(db, address, widens, rules, now, round_, ops)
+            continue
+        ids[origin] = found[0]
+        if widens:
+            db.run("UPDATE hosts SET scope = 1 WHERE id = ? AND scope = 0", (found[0],))
+    return ids, ops
+
+
+def _create(
+    db: Database, address: Address, widens: bool, rules: HostRules, now: int, round_: int, ops: list[Op]
+) -> int:
+    origin = (address.scheme, address.name, address.port)
+    db.run(INSERT, (*origin, int(widens), rules.delay_ms(address), rules.limit(address)))
+    host = int(db.value(FIND, origin))
+    if rules.robots:
+        port = "" if address.port == DEFAULT_PORTS[address.scheme] else f":{address.port}"
+        url = f"{address.scheme}://{address.name}{port}/robots.txt"
+        key = f"robots {url}"  # apart from a page that somebody links at the same URL
+        db.run(ROBOTS_PAGE, (key, url, url, host, now, round_))
+        page = int(db.value("SELECT id FROM pages WHERE key = ?", (key,)))
+        db.run("UPDATE hosts SET robots_page = ? WHERE id = ?", (page, host))
+        ops.append(load(db, host).op)
+        ops.append(("n", page, page, host, now, 0))
+    else:
+        ops.append(load(db, host).op)
+    return host

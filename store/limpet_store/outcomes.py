@@ -1,0 +1,202 @@
+"""Outcomes: all effects of one page in the caller's transaction (R-2), refused unless its attempt is the newest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from limpet_store import hosts, pages, records, retry
+from limpet_store.admission import Discovery, HostRules
+from limpet_store.attempts import Attempt
+from limpet_store.database import Database
+from limpet_store.hosts import Host
+from limpet_store.items import Rejection
+from limpet_store.message import Source
+from limpet_store.ops import Op, shift
+from limpet_store.outbox import Entry
+from limpet_store.records import PartWrite, Seen
+
+
+class Kind(Enum):
+    """What came of an attempt."""
+
+    DONE = "done"  # 2xx, extracted
+    UNCHANGED = "unchanged"  # 304
+    ALIAS = "alias"  # redirected; the target is a page of its own
+    GONE = "gone"  # 410, or missing twice
+    DEAD = "dead"  # will not be tried again this round
+    RETRY = "retry"  # failed, and may work later
+    BLOCKED = "blocked"  # 429, 503, 403: the host is charged, not the page
+    PUT_BACK = "put back"  # no request was sent, or its answer is not wanted any more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A decision about one attempt, complete and encoded; nothing of it can be refused inside a transaction."""
+
+    attempt: Attempt
+    kind: Kind
+    status: int | None = None
+    reason: str | None = None
+    error: str | None = None
+    host_failed: bool = False  # the failure may be the host's: time-out, connection, 5xx
+    retry_after: int | None = None  # milliseconds
+    jitter: float = 0.0  # 0..1, drawn by the caller
+    discoveries: Sequence[Discovery] = ()
+    parts: Sequence[PartWrite] = ()
+    rejections: Sequence[Rejection] = ()
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    etag: str | None = None
+    code: str | None = None
+    robots: str | None = None  # the rules that a robots page found
+    crawl_delay: int = 0  # milliseconds, from the rules
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What bounds retries; the site's knobs as the store needs them."""
+
+    max_attempts: int = 5
+    max_lost: int = 10
+    time_scale: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What every outcome of a transaction shares."""
+
+    source: Source
+    limits: Limits
+    rules: HostRules
+    now: int
+
+
+NEWEST = "SELECT fence, nonce, lost, state FROM pages WHERE id = ?"
+FINISH = """UPDATE pages SET state = ?, open = 0, failures = 0, lost = 0, status = ?, reason = ?, error = ?,
+fetched_at = coalesce(?, fetched_at), etag = ?, code = ?, dropped = ? WHERE id = ?"""
+AGAIN = """UPDATE pages SET open = 0, lost = ?, failures = ?, due_at = ?, status = coalesce(?, status),
+error = coalesce(?, error) WHERE id = ?"""
+STATE = {Kind.DONE: "done", Kind.UNCHANGED: "done", Kind.ALIAS: "alias", Kind.GONE: "gone", Kind.DEAD: "dead"}
+
+
+def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
+    """Write one outcome; None when it was refused because a newer attempt exists.
+
+    A refused worker is alive, so the loss that the newer attempt counted was none: it is taken back.
+    """
+    attempt = outcome.attempt
+    found = db.one(NEWEST, (attempt.page.id,))
+    if found is None or found[:2] != (attempt.fence, attempt.nonce) or found[3] != "pending":
+        if found and found[2] > 0:
+            db.run("UPDATE pages SET lost = lost - 1 WHERE id = ?", (attempt.page.id,))
+        return None
+    entry = Entry(outcome.kind.value)
+    host = hosts.load(db, attempt.page.host)
+    before = host.op
+    if outcome.kind in STATE:
+        _finish(db, outcome, host, context, entry)
+        last: Op = ("k", attempt.page.id, host.id, attempt.nonce)
+    else:
+        last = _again(db, outcome, host, context, found[2])
+    if host.op != before:
+        entry.ops.append(host.op)
+    entry.ops.append(last)
+    return entry
+
+
+def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry: Entry) -> None:
+    page, at = outcome.attempt.page, context.now
+    seen = Seen(page.id, page.canonical, outcome.attempt.fence, at)
+    entry.ops += pages.insert(db, outcome.discoveries, context.rules, at, page.round)
+    entry.messages += records.upsert(db, context.source, outcome.parts, seen)
+    if outcome.kind is Kind.GONE:
+        entry.messages += records.remove_page(db, context.source, seen)
+    fresh = at if outcome.kind in (Kind.DONE, Kind.UNCHANGED) else None
+    keep = outcome.kind is Kind.UNCHANGED  # a 304 renews; what it was extracted by stands
+    db.run(
+        FINISH,
+        (
+            STATE[outcome.kind], outcome.status, outcome.reason, outcome.error, fresh,
+            page.etag if keep else outcome.etag, page.code if keep else outcome.code,
+            json.dumps(outcome.dropped) if outcome.dropped else None, page.id,
+        ),
+    )  # fmt: skip
+    if not keep:
+        _store_rejections(db, outcome, at)
+    if page.kind == "robots":
+        _store_robots(db, outcome, host, at)
+    if not outcome.host_failed:
+        _host_answered(db, host)
+
+
+def _store_rejections(db: Database, outcome: Outcome, at: int) -> None:
+    page = outcome.attempt.page.id
+    db.run("DELETE FROM rejections WHERE page = ?", (page,))
+    if outcome.rejections:
+        rows = [(page, n, r.type, r.key, r.reason, r.value, at) for n, r in enumerate(outcome.rejections)]
+        db.many("INSERT INTO rejections (page, n, type, key, reason, value, at) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def _store_robots(db: Database, outcome: Outcome, host: Host, at: int) -> None:
+    host.robots_known = 1
+    host.delay = max(host.delay, outcome.crawl_delay)
+    db.run(
+        "UPDATE hosts SET robots = ?, robots_at = ?, delay = ? WHERE id = ?",
+        (outcome.robots or "", at, host.delay, host.id),
+    )
+
+
+def _host_answered(db: Database, host: Host) -> None:
+    """The host works: what was counted against it is over."""
+    if host.streak or host.rests or host.blocks:
+        host.streak = host.rests = host.blocks = 0
+        hosts.save(db, host)
+
+
+def _again(db: Database, outcome: Outcome, host: Host, context: Context, lost: int) -> Op:
+    """Put the page back; returns the op that says when it is due."""
+    page, now = outcome.attempt.page, context.now
+    failures, due = page.failures, page.due_at
+    if outcome.kind is Kind.BLOCKED:
+        _block(db, outcome, host, context)
+    elif outcome.kind is Kind.RETRY:
+        if not (outcome.host_failed and _host_failed(db, outcome, host, context)):
+            failures += 1
+            if failures >= context.limits.max_attempts and page.kind != "robots":  # no rules, no pages: it goes on
+                return _die(db, outcome, host)
+            due = now + retry.page_delay(failures, outcome.jitter, context.limits.time_scale)
+    if outcome.kind is not Kind.PUT_BACK:
+        lost = 0
+    db.run(AGAIN, (lost, failures, due, outcome.status, outcome.error, page.id))
+    return ("p", page.id, host.id, outcome.attempt.nonce, due, shift(page.priority))
+
+
+def _die(db: Database, outcome: Outcome, host: Host) -> Op:
+    page = outcome.attempt.page
+    db.run(FINISH, ("dead", outcome.status, "failed", outcome.error, None, None, None, None, page.id))
+    return ("k", page.id, host.id, outcome.attempt.nonce)
+
+
+def _block(db: Database, outcome: Outcome, host: Host, context: Context) -> None:
+    if outcome.attempt.at < host.blocked_at:
+        return  # it began before the current block: the same episode
+    host.blocks += 1
+    host.blocked_at = context.now
+    host.blocked_until = context.now + retry.block(host.blocks, outcome.retry_after, context.limits.time_scale)
+    hosts.save(db, host)
+
+
+def _host_failed(db: Database, outcome: Outcome, host: Host, context: Context) -> bool:
+    """Count a failure that may be the host's; True when the host is charged and the page is not."""
+    if outcome.attempt.at < host.blocked_at:
+        return True
+    host.streak += 1
+    charged = host.streak >= retry.STREAK
+    if charged:
+        host.rests += 1
+        host.blocked_at = context.now
+        host.blocked_until = context.now + retry.rest(host.rests, context.limits.time_scale)
+    hosts.save(db, host)
+    return charged

@@ -1,0 +1,51 @@
+"""Pages: new rows for what was discovered, in the discoverer's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from limpet_store import hosts
+from limpet_store.admission import Discovery, HostRules
+from limpet_store.database import Database
+from limpet_store.ops import Op, ranges, shift
+
+INSERT = """INSERT OR IGNORE INTO pages
+(key, kind, url, canonical, host, handler, data, parent, depth, hops, priority, state, due_at, round)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)"""
+NEW = "SELECT id, host, due_at, priority FROM pages WHERE id > ? AND kind <> 'robots' ORDER BY id"
+KNOWN = "SELECT key FROM pages WHERE key IN ({})"
+CHUNK = 500  # keys in one look-up
+
+
+def unknown(db: Database, found: Sequence[Discovery]) -> list[Discovery]:
+    """Those without a row. Asked before the write lock is taken; the INSERT stays the arbiter."""
+    known: set[str] = set()
+    for at in range(0, len(found), CHUNK):
+        keys = [discovery.key for discovery in found[at : at + CHUNK]]
+        known.update(key for (key,) in db.rows(KNOWN.format(",".join("?" * len(keys))), keys))
+    return [discovery for discovery in found if discovery.key not in known]
+
+
+def insert(db: Database, found: Iterable[Discovery], rules: HostRules, now: int, round_: int) -> list[Op]:
+    """Rows for new pages and the ops that bring them to the frontier, inside the caller's transaction.
+
+    A page that has a row by now is left alone: the first discovery wins. Ids made in one write transaction are
+    consecutive, since it is the only writer.
+    """
+    found = list(found)
+    if not found:
+        return []
+    ids, ops = hosts.ensure(db, ((d.address, d.widens) for d in found), rules, now, round_)
+    top = db.value("SELECT coalesce(max(id), 0) FROM pages")
+    db.many(INSERT, (_row(d, ids, now, round_) for d in found))
+    ops += ranges("n", ((page, host, due, shift(priority)) for page, host, due, priority in db.rows(NEW, (top,))))
+    return ops
+
+
+def _row(d: Discovery, ids: dict[tuple[str, str, int], int], now: int, round_: int) -> tuple[object, ...]:
+    address = d.address
+    host = ids[(address.scheme, address.name, address.port)]
+    return (
+        d.key, d.kind, address.url, address.canonical, host, d.handler, d.data, d.parent, d.depth, d.hops, d.priority,
+        now, round_,
+    )  # fmt: skip

@@ -1,0 +1,154 @@
+"""Who lives on this machine: a file per process, locked while the process lives.
+
+The lock is the fact; names and pid numbers are for people. A kill -9 frees a lock at once, so nothing here is
+ever stale for longer than the kernel takes. The files may be left behind; whoever looks next removes them.
+Only processes of this machine are seen: the home folder is on a local file system.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+import weakref
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+ROLES = frozenset({"front", "worker", "horse"})
+WORKING = frozenset({"worker", "horse"})  # the roles that hold leases
+
+
+def try_lock(fd: int, how: int = fcntl.LOCK_EX) -> bool:
+    """Take an flock without waiting; False when another open file has it."""
+    try:
+        fcntl.flock(fd, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def wait_lock(fd: int, how: int, timeout: float) -> bool:
+    """Take an flock, looking every 5 ms for at most `timeout` seconds."""
+    deadline = time.monotonic() + timeout
+    while not try_lock(fd, how):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Living:
+    """A process that held its lock when it was looked at."""
+
+    role: str
+    pid: int
+
+
+class Presence:
+    """This process is alive in `home` under `role`, from `hold` to `close` or its death.
+
+    A fork does not inherit it: the child closes its copy first thing, so that a child that outlives its parent
+    does not pass for it.
+    """
+
+    def __init__(self, home: Path, role: str) -> None:
+        if role not in ROLES:
+            raise ValueError(f"no such role: {role}")
+        self.path = home / "run" / f"{role}-{os.getpid()}"
+        self._fd = -1
+
+    def hold(self) -> Self:
+        """Create and lock the file; doing it twice is the same as once."""
+        if self._fd < 0:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._fd = _hold(self.path)
+            _held.add(self)
+        return self
+
+    def close(self) -> None:
+        """Leave; the file goes with the lock."""
+        if self._fd >= 0:
+            self.path.unlink(missing_ok=True)  # while locked: nobody else may remove or replace it
+            self._forget()
+
+    def _forget(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> Self:
+        return self.hold()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+_held: weakref.WeakSet[Presence] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for presence in list(_held):
+        presence._forget()
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_forget_all)
+
+
+def _hold(path: Path) -> int:
+    """Only the holder of an inode's lock removes its name, so a locked inode that still has its name keeps it."""
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(fd, fcntl.LOCK_EX)  # waits only for someone who is just looking
+        if _is_named(fd, path):
+            return fd
+        os.close(fd)  # removed as stale between our open and our lock
+
+
+def _is_named(fd: int, path: Path) -> bool:
+    try:
+        named = os.stat(path)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(named, os.fstat(fd))
+
+
+def living(home: Path, roles: Iterable[str] = ROLES) -> list[Living]:
+    """The processes of these roles that live in `home`, by role and pid; the files of the dead are removed."""
+    wanted = frozenset(roles)
+    found = [who for who, path in _files(home) if who.role in wanted and _is_held(path)]
+    return sorted(found, key=lambda who: (who.role, who.pid))
+
+
+def anyone_working(home: Path) -> bool:
+    """Whether a process that may hold leases lives in `home`; the caller counts, if it holds such a role."""
+    return any(who.role in WORKING and _is_held(path) for who, path in _files(home))
+
+
+def _files(home: Path) -> Iterator[tuple[Living, Path]]:
+    try:
+        names = os.listdir(home / "run")
+    except FileNotFoundError:
+        return
+    for name in names:
+        role, _, pid = name.rpartition("-")
+        if role in ROLES and pid.isdecimal():
+            yield Living(role, int(pid)), home / "run" / name
+
+
+def _is_held(path: Path) -> bool:
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        if not try_lock(fd, fcntl.LOCK_SH):  # shared, so that two lookers do not take each other for the owner
+            return True
+        if try_lock(fd, fcntl.LOCK_EX) and _is_named(fd, path):
+            path.unlink()
+        return False
+    finally:
+        os.close(fd)

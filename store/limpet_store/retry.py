@@ -1,0 +1,34 @@
+"""When to try again: pure functions of counts. All times in milliseconds; `scale` shortens them in tests."""
+
+from __future__ import annotations
+
+SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
+
+RETRIES = (10 * SECOND, MINUTE, 10 * MINUTE, HOUR)  # after the first, second, ... failure of a page
+STREAK = 5  # host-wide failures in a row after which the host rests and no page is charged
+REST_FIRST, REST_LONGEST = MINUTE, 30 * MINUTE
+BLOCK_FIRST, BLOCK_LONGEST = 30 * SECOND, 30 * MINUTE
+LONGEST = DAY + HOUR  # no due time or block lies further ahead; one that does comes from a clock set back
+HORIZON = HOUR  # the frontier holds what is due within it; the rest waits in SQL
+
+
+def page_delay(failures: int, jitter: float, scale: float) -> int:
+    """Until a page that has failed so many times in a row is due again; `jitter` in 0..1 adds up to a quarter."""
+    step = RETRIES[min(failures, len(RETRIES)) - 1]
+    return round(step * (1 + jitter / 4) * scale)
+
+
+def rest(rests: int, scale: float) -> int:
+    """How long a host rests the `rests`-th time in a row: 1 to 30 minutes, doubling."""
+    return round(min(REST_FIRST << min(rests - 1, 10), REST_LONGEST) * scale)
+
+
+def block(blocks: int, retry_after: int | None, scale: float) -> int:
+    """How long a host is left alone after a 429, 503 or 403: its own word or ours, whichever is longer."""
+    ours = min(BLOCK_FIRST << min(blocks - 1, 10), BLOCK_LONGEST)
+    return round(min(max(ours, retry_after or 0), DAY) * scale)
+
+
+def effective(due: int, now: int) -> int:
+    """A time further ahead than any allowed delay counts as now (I-11)."""
+    return now if due > now + LONGEST else due

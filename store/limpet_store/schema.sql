@@ -1,0 +1,150 @@
+-- Schema 1. One crawl is one such database. Times are milliseconds of the frontier's clock since 1970.
+
+CREATE TABLE meta (                         -- one row: what the store says of itself
+  id            INTEGER PRIMARY KEY CONSTRAINT meta_one_row CHECK (id = 1),
+  schema        INTEGER NOT NULL,
+  canonicaliser INTEGER NOT NULL,           -- page keys were made by this version of the URL rules
+  crawl         TEXT NOT NULL,
+  store_id      TEXT NOT NULL,              -- renewed when the store went back in time
+  epoch         INTEGER NOT NULL,           -- renewed with it; leads every version in an idempotency key
+  life          INTEGER NOT NULL,           -- outbox top when this store_id began
+  fence         INTEGER NOT NULL,           -- the newest fencing token handed out, store-wide
+  pruned        INTEGER NOT NULL            -- highest outbox seq removed
+);
+
+CREATE TRIGGER meta_fence_rises BEFORE UPDATE OF fence ON meta WHEN NEW.fence < OLD.fence
+BEGIN SELECT RAISE(ABORT, 'meta_fence_rises: a fence never decreases'); END;
+
+CREATE TABLE hosts (                        -- politeness is a fact, so it is kept here and copied to Redis
+  id            INTEGER PRIMARY KEY,
+  scheme        TEXT NOT NULL,
+  name          TEXT NOT NULL,
+  port          INTEGER NOT NULL,
+  scope         INTEGER NOT NULL,           -- 1: links to it are followed
+  delay         INTEGER NOT NULL CONSTRAINT hosts_delay CHECK (delay >= 0),
+  max_in_flight INTEGER NOT NULL CONSTRAINT hosts_max CHECK (max_in_flight >= 0),  -- 0: no limit
+  blocked_until INTEGER NOT NULL DEFAULT 0,
+  blocked_at    INTEGER NOT NULL DEFAULT 0, -- when the block began; older requests change nothing
+  blocks        INTEGER NOT NULL DEFAULT 0, -- blocks in a row: the next one is longer
+  streak        INTEGER NOT NULL DEFAULT 0, -- failures in a row, over all pages
+  rests         INTEGER NOT NULL DEFAULT 0, -- rests in a row; above 0 the host gives out one probe page
+  paused        INTEGER NOT NULL DEFAULT 0,
+  robots_page   INTEGER NOT NULL DEFAULT 0, -- page id of its robots.txt, 0: not asked
+  robots        TEXT,                       -- the rules as text; NULL: unknown, nothing else is fetched
+  robots_at     INTEGER,
+  CONSTRAINT hosts_origin UNIQUE (scheme, name, port)
+);
+
+CREATE TABLE pages (
+  id            INTEGER PRIMARY KEY,
+  key           TEXT NOT NULL,              -- identity: the canonical URL of a plain GET
+  kind          TEXT NOT NULL CONSTRAINT pages_kind CHECK (kind IN ('page', 'robots', 'sitemap')),
+  url           TEXT NOT NULL,              -- as found; this is what is requested
+  canonical     TEXT NOT NULL,
+  method        TEXT NOT NULL DEFAULT 'GET',
+  body          BLOB,
+  host          INTEGER NOT NULL REFERENCES hosts (id),
+  handler       TEXT,                       -- chosen by the link; NULL: by pattern
+  data          TEXT,                       -- handed down by the first discovery
+  parent        INTEGER,
+  depth         INTEGER NOT NULL,
+  hops          INTEGER NOT NULL DEFAULT 0, -- redirects that led here
+  priority      INTEGER NOT NULL DEFAULT 0,
+  state         TEXT NOT NULL
+    CONSTRAINT pages_state CHECK (state IN ('pending', 'done', 'alias', 'dead', 'gone', 'held')),
+  due_at        INTEGER NOT NULL,
+  round         INTEGER NOT NULL,           -- in which it was last made due
+  fence         INTEGER NOT NULL DEFAULT 0, -- of the newest attempt
+  nonce         TEXT,                       -- of the lease of the newest attempt
+  open          INTEGER NOT NULL DEFAULT 0, -- 1: attempted, outcome not committed
+  attempted_at  INTEGER,
+  failures      INTEGER NOT NULL DEFAULT 0, -- retryable outcomes in a row
+  lost          INTEGER NOT NULL DEFAULT 0 CONSTRAINT pages_lost CHECK (lost >= 0),
+  status        INTEGER,
+  reason        TEXT,                       -- why it is dead, one word
+  error         TEXT,
+  fetched_at    INTEGER,                    -- last 2xx
+  etag          TEXT,
+  code          TEXT,                       -- handler:hash that extracted it
+  dropped       TEXT,                       -- JSON: links left out, by reason
+  CONSTRAINT pages_key UNIQUE (key),
+  CONSTRAINT pages_open_is_pending CHECK (open = 0 OR state = 'pending')
+);
+CREATE INDEX pages_due ON pages (state, due_at);
+CREATE INDEX pages_open ON pages (host) WHERE open = 1;
+
+CREATE TRIGGER pages_fence_rises BEFORE UPDATE OF fence ON pages WHEN NEW.fence < OLD.fence
+BEGIN SELECT RAISE(ABORT, 'pages_fence_rises: a fence never decreases'); END;
+
+CREATE TABLE records (
+  id            TEXT PRIMARY KEY,           -- hash of (source, type, key)
+  source        TEXT NOT NULL,
+  type          TEXT NOT NULL,
+  key           TEXT NOT NULL,
+  url           TEXT NOT NULL,              -- the page behind the newest version
+  version       INTEGER NOT NULL,
+  hash          TEXT NOT NULL,              -- of the merged content
+  data          TEXT NOT NULL,              -- the merge of its parts, canonical JSON
+  schema        INTEGER NOT NULL DEFAULT 1,
+  gone          INTEGER NOT NULL DEFAULT 0,
+  first_seen    INTEGER NOT NULL,
+  last_changed  INTEGER NOT NULL,
+  CONSTRAINT records_key UNIQUE (source, type, key)
+);
+
+CREATE TRIGGER records_begin_at_1 BEFORE INSERT ON records WHEN NEW.version <> 1
+BEGIN SELECT RAISE(ABORT, 'records_begin_at_1: the first version is 1'); END;
+CREATE TRIGGER records_version_steps BEFORE UPDATE ON records WHEN NEW.version <> OLD.version + 1
+BEGIN SELECT RAISE(ABORT, 'records_version_steps: a version steps by exactly 1'); END;
+CREATE TRIGGER records_content_differs BEFORE UPDATE ON records WHEN NEW.hash = OLD.hash
+BEGIN SELECT RAISE(ABORT, 'records_content_differs: neighbouring versions differ'); END;
+CREATE TRIGGER records_first_seen BEFORE UPDATE OF first_seen ON records WHEN NEW.first_seen <> OLD.first_seen
+BEGIN SELECT RAISE(ABORT, 'records_first_seen: first_seen never moves'); END;
+
+CREATE TABLE parts (
+  record        TEXT NOT NULL REFERENCES records (id),
+  part          TEXT NOT NULL,
+  page          INTEGER NOT NULL REFERENCES pages (id),
+  fence         INTEGER NOT NULL,           -- of the attempt behind its content
+  hash          TEXT NOT NULL,
+  data          TEXT NOT NULL,
+  last_seen     INTEGER NOT NULL,
+  PRIMARY KEY (record, part)
+) WITHOUT ROWID;
+CREATE INDEX parts_page ON parts (page);
+
+CREATE TRIGGER parts_fence_rises BEFORE UPDATE OF fence ON parts WHEN NEW.fence < OLD.fence
+BEGIN SELECT RAISE(ABORT, 'parts_fence_rises: the attempts behind a part rise'); END;
+
+CREATE TABLE rejections (                   -- of the newest extraction of each page
+  page          INTEGER NOT NULL REFERENCES pages (id),
+  n             INTEGER NOT NULL,
+  type          TEXT NOT NULL,
+  key           TEXT NOT NULL,
+  reason        TEXT NOT NULL,
+  value         TEXT NOT NULL,
+  at            INTEGER NOT NULL,
+  PRIMARY KEY (page, n)
+) WITHOUT ROWID;
+
+CREATE TABLE outbox (                       -- what the relay must apply, in order of commit
+  seq           INTEGER PRIMARY KEY AUTOINCREMENT,
+  mark          TEXT NOT NULL,              -- random: tells this row from another life's row of the same seq
+  kind          TEXT NOT NULL,
+  ops           TEXT NOT NULL,              -- JSON, flat: see ops.py
+  messages      TEXT NOT NULL,              -- final bytes, one message a line
+  at            INTEGER NOT NULL
+);
+
+CREATE TRIGGER outbox_append_only BEFORE UPDATE OF seq, mark, kind, ops, at ON outbox
+BEGIN SELECT RAISE(ABORT, 'outbox_append_only: a row is never changed'); END;
+CREATE TRIGGER outbox_no_early_purge BEFORE DELETE ON outbox WHEN OLD.seq > (SELECT pruned FROM meta)
+BEGIN SELECT RAISE(ABORT, 'outbox_no_early_purge: rows above meta.pruned stay'); END;
+
+CREATE TABLE rounds (
+  number        INTEGER PRIMARY KEY,
+  why           TEXT NOT NULL,
+  started_at    INTEGER NOT NULL,
+  refreshed_to  INTEGER,                    -- pages up to this id were made due; NULL: all of them
+  finished_at   INTEGER
+);

@@ -1,0 +1,154 @@
+"""The store of one crawl: its identity, and the transaction of a turn."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from limpet_store import attempts, outbox, outcomes, pages
+from limpet_store.admission import Discovery, HostRules
+from limpet_store.attempts import Attempt, Begun, Lease
+from limpet_store.canonical import CANONICALISER_VERSION
+from limpet_store.database import SCHEMA_VERSION, Database, create_schema
+from limpet_store.errors import StoreError, UsageError
+from limpet_store.message import Source
+from limpet_store.outbox import Entry
+from limpet_store.outcomes import Limits, Outcome
+
+META = """INSERT OR IGNORE INTO meta (id, schema, canonicaliser, crawl, store_id, epoch, life, fence, pruned)
+VALUES (1, ?, ?, ?, ?, 1, 0, 0, 0)"""
+OPEN_ROUND = "SELECT number FROM rounds WHERE finished_at IS NULL ORDER BY number DESC LIMIT 1"
+
+
+class StoreReborn(StoreError):
+    """The store went back in time and has a new store_id: drop all leases and open it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """What a turn's transaction settled."""
+
+    attempts: list[Attempt]
+    unsettled: list[Lease]
+    suspect: bool
+    refused: int
+    messages: int
+
+
+class Store:
+    """One crawl's SQL store, opened by this process and thread.
+
+    It is known by `source.store_id`: every transaction checks that it is still the same life of the store.
+    """
+
+    def __init__(self, db: Database, crawl: str) -> None:
+        self.db = db
+        self.crawl = crawl
+        self.source = self.identity()
+
+    @classmethod
+    def open(cls, path: Path, crawl: str, *, create: bool = True) -> Store:
+        """Open the crawl's store, made if missing. Raises UsageError when it belongs to another crawl."""
+        db = Database(path, create=create)
+        try:
+            create_schema(db)
+            if db.one("SELECT 1 FROM meta") is None:
+                with db.write():
+                    db.run(META, (SCHEMA_VERSION, CANONICALISER_VERSION, crawl, secrets.token_hex(8)))
+            owner = db.value("SELECT crawl FROM meta")
+            if owner != crawl:
+                raise UsageError(f"{path} holds the crawl {owner!r}, not {crawl!r}: use another --store")
+            return cls(db, crawl)
+        except BaseException:
+            db.close()
+            raise
+
+    def identity(self) -> Source:
+        """Who the store is now."""
+        store_id, epoch = self.db.rows("SELECT store_id, epoch FROM meta")[0]
+        return Source(self.crawl, store_id, epoch)
+
+    def check_identity(self) -> None:
+        """Raise StoreReborn when another life of the store has begun; inside a transaction this is final."""
+        if self.db.value("SELECT store_id FROM meta") != self.source.store_id:
+            raise StoreReborn(f"{self.db.path}: the store went back in time")
+
+    def turn(
+        self,
+        done: Sequence[Outcome],
+        leases: Sequence[Lease],
+        *,
+        now: int,
+        busy: bool,
+        limits: Limits,
+        rules: HostRules,
+        allowed: attempts.Allowed,
+    ) -> TurnResult:
+        """One transaction (R-8): outcomes of what finished and attempts of what starts next.
+
+        `now` is in milliseconds of the frontier's clock. When it returns, it is durable. Raises StoreReborn or
+        StoreUnavailable, and then nothing that the caller may rely on has happened.
+        """
+        context = outcomes.Context(self.source, limits, rules, now)
+        with self.db.write():
+            self.check_identity()
+            entries = [outcomes.commit(self.db, outcome, context) for outcome in done]
+            fence = self.db.value("SELECT fence FROM meta")
+            deciding = attempts.Rules(now, busy, limits.max_lost, allowed)
+            begun = attempts.begin(self.db, leases, fence, deciding)
+            self._append([entry for entry in entries if entry], begun, fence, now)
+        return TurnResult(
+            begun.attempts,
+            begun.unsettled,
+            begun.suspect,
+            entries.count(None),
+            sum(len(entry.messages) for entry in entries if entry),
+        )
+
+    def _append(self, entries: list[Entry], begun: Begun, fence: int, now: int) -> None:
+        if begun.entry.ops:
+            entries.append(begun.entry)
+        outbox.append(self.db, entries, now)
+        if begun.fence != fence:
+            self.db.run("UPDATE meta SET fence = ?", (begun.fence,))
+
+    def enqueue(self, found: Sequence[Discovery], rules: HostRules, *, now: int, why: str) -> int:
+        """Add pages; returns how many were new. Known ones are left alone. Opens a round when none is open."""
+        fresh = pages.unknown(self.db, found)
+        widening = [d for d in found if d.widens]
+        if not fresh and not widening:
+            return 0
+        with self.db.write():
+            self.check_identity()
+            top = self.db.value("SELECT coalesce(max(id), 0) FROM pages")
+            round_ = self._open_round(why, now) if fresh else 0
+            ops = pages.insert(self.db, fresh, rules, now, round_)
+            self._widen(widening)
+            if ops:
+                outbox.append(self.db, [Entry("enqueue", ops)], now)
+            added = self.db.value("SELECT count(*) FROM pages WHERE id > ? AND kind <> 'robots'", (top,))
+        return int(added)
+
+    def _widen(self, found: Iterable[Discovery]) -> None:
+        origins = {(d.address.scheme, d.address.name, d.address.port) for d in found}
+        self.db.many("UPDATE hosts SET scope = 1 WHERE scheme = ? AND name = ? AND port = ? AND scope = 0", origins)
+
+    def _open_round(self, why: str, now: int) -> int:
+        found = self.db.one(OPEN_ROUND)
+        if found:
+            return int(found[0])
+        number = int(self.db.value("SELECT coalesce(max(number), 0) + 1 FROM rounds"))
+        self.db.run("INSERT INTO rounds (number, why, started_at) VALUES (?, ?, ?)", (number, why, now))
+        return number
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.db.close()
+
+
+def wall_ms() -> int:
+    """This machine's time in milliseconds, for rows made before the frontier could be asked."""
+    return time.time_ns() // 1_000_000
