@@ -1,9 +1,9 @@
 """CPU per page, limpet beside the article's loop: `python bench/cpu.py [--repeat N] [--json]`. Linux only.
 
-The figure is the *slope* between a small and a large crawl (525 and 10,500 pages), so that start-up is apart, as
-`start`. Counted is user + system time of everything the command starts, however it detaches itself: supervisor,
-worker, work-horses, Valkey. The site's own time is not counted; its log says that the work was done. The two take
-turns, and what is printed are medians, so that a busy machine hits both.
+The figure is the *slope* between a small and a large crawl (525 and 10,500 pages); start-up stands apart, as
+`start`. Counted is user + system time of everything the command starts, however it detaches itself:
+supervisor, worker, work-horses, Valkey. The site's own time is not counted; its log says that the work was
+done. The two take turns and the figures are medians, so that a busy machine hits both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import signal
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -70,7 +69,7 @@ def crawl(name: str, listings: int) -> Crawl:
     with tempfile.TemporaryDirectory(prefix="limpet-bench-") as folder:
         shop = Shop(listings, listings * PER_LISTING)
         with ShopServer(shop, log_path=Path(folder, "site.log")) as server:
-            seconds = cpu_of(COMMANDS[name](server, Path(folder)))
+            seconds = cpu_of(COMMANDS[name](server, Path(folder)), Path(folder, "stderr"))
             check(server.log(), shop.pages, name)
     return shop.pages, seconds
 
@@ -82,33 +81,32 @@ def check(log: Sequence[Request], pages: int, name: str) -> None:
         sys.exit(f"{name}: {len(asked)} requests for {len(set(asked))} pages, expected {pages}")
 
 
-def cpu_of(command: list[str]) -> float:
-    """CPU seconds of `command` and all its descendants.
+def cpu_of(command: list[str], talk: Path) -> float:
+    """CPU seconds of `command` and all its descendants; its standard error goes to `talk`.
 
-    A fork stands between, which adopts whatever detaches itself (the shop stays a child of ours) and reaps all.
+    A fork stands between, which adopts whatever detaches itself and reaps all; the shop stays our own child.
     """
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            os.write(write, json.dumps(_adopt_and_reap(command)).encode())
-            os._exit(0)
-        finally:
-            os._exit(1)
+            os.write(write, str(_adopt_and_reap(command, talk)).encode())
+        except BaseException as error:
+            print(f"{' '.join(command)}: {error}\n{talk.read_text()}", file=sys.stderr, flush=True)
+        os._exit(0)
     os.close(write)
-    with open(read, "rb") as pipe:
+    with open(read) as pipe:
         result = pipe.read()
     os.waitpid(pid, 0)
-    if not result:
-        sys.exit(f"not measured: {' '.join(command)}")
-    return float(json.loads(result))
+    return float(result) if result else sys.exit(1)
 
 
-def _adopt_and_reap(command: list[str]) -> float:
+def _adopt_and_reap(command: list[str], talk: Path) -> float:
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "no child subreaper here")
-    quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)]
-    main_pid = os.posix_spawn(command[0], command, os.environ, file_actions=quiet)
+        raise OSError(ctypes.get_errno(), "this system has no child subreaper")
+    opened = ((0, os.devnull, os.O_RDONLY), (1, os.devnull, os.O_WRONLY), (2, talk, os.O_WRONLY | os.O_CREAT))
+    actions = [(os.POSIX_SPAWN_OPEN, fd, path, flags, 0o600) for fd, path, flags in opened]
+    first = os.posix_spawn(command[0], command, os.environ, file_actions=actions)
     signal.signal(signal.SIGALRM, _give_up)
     seconds = 0.0
     while True:
@@ -118,14 +116,19 @@ def _adopt_and_reap(command: list[str]) -> float:
             return seconds
         # Its own time and that of the children it has waited for; what it left behind comes to us.
         seconds += used.ru_utime + used.ru_stime
-        if pid == main_pid:
+        if pid == first:
             if status:
-                raise SystemExit(f"exit code {os.waitstatus_to_exitcode(status)}: {' '.join(command)}")
+                raise RuntimeError(f"exit code {os.waitstatus_to_exitcode(status)}")
             signal.setitimer(signal.ITIMER_REAL, PATIENCE)
 
 
 def _give_up(*_: object) -> None:
-    raise TimeoutError(f"a process still runs {PATIENCE:g} s after its command ended: its time is unknown")
+    """What still runs has a time that nobody knows: end it, and do not pretend."""
+    left = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    names = [Path(f"/proc/{pid}/comm").read_text().strip() for pid in left]
+    for pid in left:
+        os.kill(int(pid), signal.SIGKILL)
+    raise TimeoutError(f"still running {PATIENCE:g} s after the end: {names}")
 
 
 def line_through(small: Crawl, large: Crawl) -> tuple[float, float]:

@@ -6,6 +6,7 @@ For looking at one crawl by hand, under a profiler for instance; `bench/cpu.py` 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import signal
 from pathlib import Path
 
@@ -25,9 +26,9 @@ def main() -> None:
         site = args.folder / "shop.py"
         site.write_text(site_file(server.first_page, lease=None))
         print(f"{server.first_page}  {shop.pages} pages; limpet crawl {site}; Ctrl-C ends it", flush=True)
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        signal.pause()
 
 
 if __name__ == "__main__":
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    main()
+    with contextlib.suppress(KeyboardInterrupt):
+        main()
