@@ -50,8 +50,8 @@ class Living:
 class Presence:
     """This process is alive in `home` under `role`, from `hold` to `close` or its death.
 
-    A fork does not inherit it: the child closes its copy first thing, so that a child that outlives its parent
-    does not pass for it.
+    A fork does not inherit it: the child closes its copy first thing, so that a child that outlives its
+    parent does not pass for it.
     """
 
     def __init__(self, home: Path, role: str) -> None:
@@ -99,7 +99,7 @@ os.register_at_fork(after_in_child=_forget_all)
 
 
 def _hold(path: Path) -> int:
-    """Only the holder of an inode's lock removes its name, so a locked inode that still has its name keeps it."""
+    """Only the holder of a file's lock removes its name, so one locked while it is named keeps its name."""
     while True:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(fd, fcntl.LOCK_EX)  # waits only for someone who is just looking
@@ -117,7 +117,7 @@ def _is_named(fd: int, path: Path) -> bool:
 
 
 def living(home: Path, roles: Iterable[str] = ROLES) -> list[Living]:
-    """The processes of these roles that live in `home`, by role and pid; the files of the dead are removed."""
+    """The processes of these roles that live in `home`, sorted; the files of the dead are removed."""
     wanted = frozenset(roles)
     found = [who for who, path in _files(home) if who.role in wanted and _is_held(path)]
     return sorted(found, key=lambda who: (who.role, who.pid))
@@ -145,7 +145,7 @@ def _is_held(path: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        if not try_lock(fd, fcntl.LOCK_SH):  # shared, so that two lookers do not take each other for the owner
+        if not try_lock(fd, fcntl.LOCK_SH):  # shared: two lookers must not take each other for the owner
             return True
         if try_lock(fd, fcntl.LOCK_EX) and _is_named(fd, path):
             path.unlink()

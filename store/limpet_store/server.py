@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import redis
@@ -19,14 +19,12 @@ from redis.backoff import NoBackoff
 from redis.connection import parse_url
 from redis.exceptions import (
     AuthenticationError,
-    ConnectionError,
     MasterDownError,
     NoScriptError,
     OutOfMemoryError,
     ReadOnlyError,
     RedisError,
     ResponseError,
-    TimeoutError,
 )
 from redis.retry import Retry
 
@@ -35,8 +33,8 @@ from limpet_store.errors import FrontierError, FrontierUnavailable, ServerRefuse
 OLDEST = {"redis": (7, 0), "valkey": (7, 2)}
 TWIN = "twin"  # the run_id of a fakeredis, which has none
 
-_UNAVAILABLE = (ConnectionError, TimeoutError, OutOfMemoryError, ReadOnlyError, MasterDownError, OSError)
-_NOT_NOW = ("BUSY ", "MISCONF ", "NOREPLICAS ")  # answers without a class of their own in redis-py
+_NOT_NOW = (OutOfMemoryError, ReadOnlyError, MasterDownError)
+_NOT_NOW_WORDS = ("BUSY ", "MISCONF ", "NOREPLICAS ")  # the same, without a class of their own in redis-py
 
 
 def connect(url: str, *, timeout: float = 5.0) -> redis.Redis:
@@ -45,10 +43,10 @@ def connect(url: str, *, timeout: float = 5.0) -> redis.Redis:
     Nothing is sent yet. Raises ServerRefused for a URL that is none.
     """
     try:
-        parsed = parse_url(url)
+        parsed = parse_url(url)  # type: ignore[no-untyped-call]
     except ValueError as error:
         raise ServerRefused(f"not a Redis URL: {shown(url)} (redis://host:port/0, unix:///path)") from error
-    return redis.Redis(connection_pool=redis.ConnectionPool(**(parsed | _options(timeout))))
+    return redis.Redis.from_pool(redis.ConnectionPool(**(parsed | _options(timeout))))
 
 
 def _options(timeout: float) -> dict[str, Any]:
@@ -93,7 +91,7 @@ def check_server(client: redis.Redis) -> ServerFacts:
         ) from error
     except (RedisError, OSError) as error:
         raise ServerRefused(
-            f"no usable Redis at {where} ({error}); start it, or leave LIMPET_REDIS_URL out for the embedded one"
+            f"no usable Redis at {where} ({error}); start it, or unset LIMPET_REDIS_URL for the embedded one"
         ) from error
     facts = _facts(info)
     _refuse_old(facts, where)
@@ -132,8 +130,8 @@ def _address(client: redis.Redis) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A Lua verb: plain text for fakeredis; with a first line that lets it free memory above maxmemory for real
-    servers. The hashes are those of the two forms."""
+    """A Lua verb. Real servers get a first line that lets it free memory above maxmemory; fakeredis refuses
+    such a line and gets the plain text. The hashes are those of the two forms."""
 
     name: str
     plain: str
@@ -155,8 +153,8 @@ def _sha1(text: str) -> str:
 class Server:
     """One connection, for the thread and process that made it; any other gets WrongProcess.
 
-    It connects when first used. Whatever breaks the connection raises FrontierUnavailable and drops it, and the
-    next use connects anew and reads another `run_id`: build the arguments of each call after reading it.
+    It connects when first used. Whatever breaks the connection raises FrontierUnavailable and drops it, and
+    the next use connects anew and reads another `run_id`: build the arguments of each call after reading it.
     An answer that is an error for another reason than the server's state raises FrontierError.
     """
 
@@ -182,7 +180,7 @@ class Server:
     @property
     def run_id(self) -> str:
         """Which life of the server this connection talks to; connects if needed."""
-        self._connected()
+        self._connection = self._connected()
         return self._run_id
 
     def call(self, script: Script, keys: Sequence[str], args: Sequence[bytes | str | int]) -> Any:
@@ -212,33 +210,44 @@ class Server:
         if self._owner != (os.getpid(), threading.get_ident()):
             raise WrongProcess("a Redis connection is used in a process or thread that did not open it")
         if self._connection is None:
-            self._connection = self._make()
+            fresh = self._make()
             if not self._twin:
-                self._run_id = _run_id(self._exchange(("INFO", "server")))
+                self._run_id = _run_id(_exchange(fresh, ("INFO", "server")))
+            return fresh
         return self._connection
 
     def _exchange(self, words: Sequence[bytes | str | int]) -> Any:
-        """One round trip. After anything but an answer the connection is gone: a reply that comes late, or that
-        an interrupt left unread, must not be taken for the next one's."""
-        connection = self._connected()
+        """One round trip. The connection is put back only after a whole answer: a reply that comes late, or
+        that an interrupt left unread, must not be taken for the next one's."""
+        connection, self._connection = self._connected(), None
         try:
-            connection.send_packed_command((_pack(words),))
-            return connection.read_response(disable_decoding=True)
-        except NoScriptError:
+            answer = _exchange(connection, words)
+        except FrontierUnavailable:
             raise
-        except ResponseError as error:
-            _raise(error)
-        except BaseException as error:
-            self.close()
-            _raise(error)
+        except (NoScriptError, FrontierError):
+            self._connection = connection
+            raise
+        self._connection = connection
+        return answer
 
 
-def _raise(error: BaseException) -> NoReturn:
-    if isinstance(error, _UNAVAILABLE) or str(error).startswith(_NOT_NOW):
+def _exchange(connection: Any, words: Sequence[bytes | str | int]) -> Any:
+    try:
+        connection.send_packed_command((_pack(words),))
+        return connection.read_response(disable_decoding=True)
+    except NoScriptError:
+        raise
+    except ResponseError as error:
+        if not isinstance(error, _NOT_NOW) and not str(error).startswith(_NOT_NOW_WORDS):
+            raise FrontierError(f"Redis: {error}") from error
+        connection.disconnect()  # a demoted primary answers READONLY for ever; the next one may be elsewhere
         raise FrontierUnavailable(f"Redis: {error}") from error
-    if isinstance(error, RedisError):
-        raise FrontierError(f"Redis: {error}") from error
-    raise error
+    except (RedisError, OSError) as error:
+        connection.disconnect()
+        raise FrontierUnavailable(f"Redis: {error}") from error
+    except BaseException:
+        connection.disconnect()
+        raise
 
 
 def _pack(words: Sequence[bytes | str | int]) -> bytes:

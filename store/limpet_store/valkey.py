@@ -1,8 +1,8 @@
 """The embedded server: one Valkey per home folder, found or started by whoever comes first.
 
-It keeps nothing on disk. It lives exactly as long as `valkey.lock` is locked: the starter locks the file and the
-server inherits the open descriptor, so there is no pid file and no moment between the two. It is a session of
-its own, survives whoever started it, and is stopped by the last `ServerUser` that leaves.
+It keeps nothing on disk. It lives exactly as long as `valkey.lock` is locked: the starter locks the file and
+the server inherits the open descriptor, so there is no pid file and no gap between the two. It is a session
+of its own, outlives whoever started it, and is stopped by the last `ServerUser` that leaves.
 
 The socket lies in /tmp, where tmux and ssh-agent put theirs: a path in the home folder can be too long for a
 socket, and XDG_RUNTIME_DIR is unknown to cron and removed at logout under a crawl that goes on.
@@ -90,7 +90,7 @@ def stop_server(home: Path, *, timeout: float = STOP_TIMEOUT) -> bool:
 
 
 class ServerUser:
-    """One command's share in the server of `home`: take it before looking at the server, leave at a clean end.
+    """One command's share in the server of `home`, taken before it looks at the server, left at a clean end.
 
     A command that is killed leaves the server running; the next one finds it. A child forked meanwhile does
     not count, and cannot leave in its parent's place.
@@ -125,7 +125,7 @@ class ServerUser:
 
 
 class _LockFile:
-    """`valkey.lock`, never removed. Its text is the socket's path, written under the lock before the server is."""
+    """`valkey.lock`, never removed. Its text is the socket's path, written by the starter under the lock."""
 
     def __init__(self, home: Path) -> None:
         self.fd = os.open(home / "valkey.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -148,7 +148,7 @@ class _LockFile:
 
 
 def socket_path(home: Path) -> str:
-    """A short path of our own for the socket of `home`; refuses a folder that another user could have made."""
+    """A short path of our own for the socket of `home`; refuses a folder that another user may have made."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(home))).hexdigest()[:16]
     folder = f"/tmp/limpet-{os.getuid()}-{name}"
     try:
