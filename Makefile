@@ -45,7 +45,7 @@ check: .venv
 	$(RUN)/lint-imports
 
 bench: .venv
-	@$(RUN)/python bench/cpu_per_page.py $(ARGS)
+	@$(RUN)/python bench/cpu.py $(ARGS)
 
 .venv: .venv/ready
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,10 +14,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
 
-REAL = f"exec {sys.executable}"
+PYTHON = shlex.quote(sys.executable)
+REAL = f'exec {PYTHON} "$@"'
 BROKEN_SHIM = "echo 'command not found' >&2; exit 127"
 # The real Python, told that it is another one.
-PRETEND = f'[ "$1" = -c ] && exec {sys.executable} -c "import sys; %s; $2"; exit 1'
+PRETEND = f'[ "$1" = -c ] && exec {PYTHON} -c "import sys; %s; $2"; exit 1'
 TOO_OLD = PRETEND % "sys.version_info = (3, 9)"
 WITHOUT_VENV = PRETEND % "sys.modules['ensurepip'] = None"
 
@@ -36,7 +38,7 @@ class Machine:
 
     def python(self, name: str, script: str) -> None:
         path = self.bin / name
-        path.write_text(f'#!/bin/sh\n{script} "$@"\n' if script == REAL else f"#!/bin/sh\n{script}\n")
+        path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o755)
 
     def make(self, *args: str, **environ: str) -> subprocess.CompletedProcess[str]:
