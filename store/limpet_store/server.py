@@ -163,11 +163,12 @@ class Server:
 
     @classmethod
     def from_client(cls, fake: redis.Redis) -> Self:
-        """The same over a fakeredis client: no run_id, plain scripts."""
-        pool = fake.connection_pool
-        options = pool.connection_kwargs | {"retry": Retry(NoBackoff(), 0), "protocol": 2}
+        """The same over a fakeredis client's server: no run_id, plain scripts."""
+        twin: Any = type(fake)
+        options = fake.connection_pool.connection_kwargs
+        client = twin(server=options["server"], db=options.get("db", 0), **_options(5.0))
         server = cls.__new__(cls)
-        server._init(lambda: pool.connection_class(**options), twin=True)
+        server._init(client.connection_pool.make_connection, twin=True)
         return server
 
     def _init(self, make: Callable[[], Any], *, twin: bool) -> None:
