@@ -67,14 +67,20 @@ class Scope:
         return address.authority in self._found or address.authority in self._extra
 
 
-def discover(links: Iterable[Link], scope: Scope, *, parent: int, depth: int) -> tuple[list[Discovery], dict[str, int]]:
-    """The links that become pages, each once, and a count of the others by reason."""
+def discover(
+    links: Iterable[Link], scope: Scope, *, parent: int, depth: int, home: str
+) -> tuple[list[Discovery], dict[str, int]]:
+    """The links that become pages, each once, and a count of the others by reason.
+
+    `home` is the canonical URL of the page they are on; its own host is in scope, since the page was let in.
+    """
+    own = admit(home).authority
     found: dict[str, Discovery] = {}
     dropped: dict[str, int] = {}
     for link in links:
         try:
             address = admit(link.url)
-            reason = "" if address in scope else "out of scope"
+            reason = "" if address.authority == own or address in scope else "out of scope"
         except URLRejected as error:
             reason = error.reason
         if reason:

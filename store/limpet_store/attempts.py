@@ -86,12 +86,18 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What decides besides the rows. `busy`: something else is in flight in this worker."""
+    """What decides besides the rows.
+
+    `busy`: something else is in flight in this worker. `fresh` says whether more than a third of a lease is left
+    by the worker's own clock. `last_fence` bounds the attempts of a limited run.
+    """
 
     now: int
     busy: bool
     max_lost: int
     allowed: Allowed
+    fresh: Callable[[Lease], bool] = lambda lease: True
+    last_fence: int | None = None
 
 
 def begin(db: Database, leases: Sequence[Lease], fence: int, rules: Rules) -> Begun:
@@ -123,13 +129,19 @@ def _decide(db: Database, lease: Lease, row: PageRow, begun: Begun, rules: Rules
         begun.fence += 1
         db.run(BURY, (*burial, lost, begun.fence, row.id))
         ops.append(("k", row.id, row.host, lease.nonce))
-    elif begun.suspect or (lost >= SUSPECT and (rules.busy or begun.attempts)):
+    elif _steps_back(lease, lost, begun, rules):
         begun.unsettled.append(lease)
     else:
         begun.fence += 1
         begun.suspect = lost >= SUSPECT
         db.run(MARK, (begun.fence, lease.nonce, rules.now, lost, row.id))
         begun.attempts.append(Attempt(row, lease.nonce, begun.fence, rules.now))
+
+
+def _steps_back(lease: Lease, lost: int, begun: Begun, rules: Rules) -> bool:
+    suspect_in_company = lost >= SUSPECT and (rules.busy or bool(begun.attempts))
+    spent = rules.last_fence is not None and begun.fence >= rules.last_fence
+    return begun.suspect or suspect_in_company or spent or not rules.fresh(lease)
 
 
 def _must_wait(row: PageRow, now: int) -> bool:

@@ -62,3 +62,12 @@ def round_message(source: Source, *, number: int, why: str, started_at: int, at:
         f'"type":"limpet.round.finished","time":"{rfc3339(at)}","datacontenttype":"application/json",'
         f'"data":{canonical_json(data)}}}'
     )
+
+
+def gap_message(source: Source, *, before: str, at: int) -> str:
+    """The first message of a new life of the store: what came before may have lost versions."""
+    return (
+        f'{{"specversion":"1.0","id":"gap:{source.epoch}","source":{json.dumps(source.uri)},'
+        f'"type":"limpet.gap","time":"{rfc3339(at)}","datacontenttype":"application/json",'
+        f'"data":{canonical_json({"before": before, "epoch": source.epoch})}}}'
+    )

@@ -244,11 +244,7 @@ def _exchange(connection: Any, words: Sequence[bytes | str | int]) -> Any:
         connection.disconnect()  # a demoted primary answers READONLY for ever; the next one may be elsewhere
         raise FrontierUnavailable(f"Redis: {error}") from error
     except (RedisError, OSError) as error:
-        connection.disconnect()
         raise FrontierUnavailable(f"Redis: {error}") from error
-    except BaseException:
-        connection.disconnect()
-        raise
 
 
 def _pack(words: Sequence[bytes | str | int]) -> bytes:

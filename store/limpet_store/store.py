@@ -81,23 +81,21 @@ class Store:
         done: Sequence[Outcome],
         leases: Sequence[Lease],
         *,
-        now: int,
-        busy: bool,
+        deciding: attempts.Rules,
         limits: Limits,
-        rules: HostRules,
-        allowed: attempts.Allowed,
+        hosts: HostRules,
     ) -> TurnResult:
         """One transaction (R-8): outcomes of what finished and attempts of what starts next.
 
-        `now` is in milliseconds of the frontier's clock. When it returns, it is durable. Raises StoreReborn or
+        `deciding.now` is in milliseconds of the frontier's clock. When it returns, it is durable. Raises StoreReborn or
         StoreUnavailable, and then nothing that the caller may rely on has happened.
         """
-        context = outcomes.Context(self.source, limits, rules, now)
+        now = deciding.now
+        context = outcomes.Context(self.source, limits, hosts, now)
         with self.db.write():
             self.check_identity()
             entries = [outcomes.commit(self.db, outcome, context) for outcome in done]
             fence = self.db.value("SELECT fence FROM meta")
-            deciding = attempts.Rules(now, busy, limits.max_lost, allowed)
             begun = attempts.begin(self.db, leases, fence, deciding)
             self._append([entry for entry in entries if entry], begun, fence, now)
         return TurnResult(

@@ -165,8 +165,7 @@ def socket_path(home: Path) -> str:
 
 def _start(home: Path, path: str, lock: _LockFile, deadline: float) -> None:
     _shut_down(path)  # answers only if its home was removed under it: its lock is not ours
-    Path(path).unlink(missing_ok=True)
-    lock.write(path)
+    lock.write(path)  # a dead server's socket file needs no care: the new one removes it
     child = _spawn(home, path, lock.fd)
     _children.append(child)
     while not _answers(path):

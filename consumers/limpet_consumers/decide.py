@@ -1,0 +1,113 @@
+"""From a response to an outcome: the status decides, before anything is parsed. Decisions are values."""
+
+from __future__ import annotations
+
+import random
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from limpet_consumers.http import FetchFailed, Response
+from limpet_store.admission import Discovery
+from limpet_store.attempts import Attempt
+from limpet_store.canonical import admit
+from limpet_store.errors import URLRejected
+from limpet_store.outcomes import Kind, Outcome
+
+MOST_HOPS = 10  # redirects that lead to one page
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+BLOCKS = frozenset({403, 429, 503})
+AGAIN = frozenset({408, 425})
+
+
+def failed(attempt: Attempt, error: FetchFailed) -> Outcome:
+    """No whole response."""
+    if error.final and attempt.page.kind == "page":
+        return Outcome(attempt=attempt, kind=Kind.DEAD, reason="failed", error=error.reason, host_failed=True)
+    return Outcome(
+        attempt=attempt, kind=Kind.RETRY, error=error.reason, host_failed=error.host, jitter=random.random()
+    )
+
+
+def without_body(attempt: Attempt, response: Response, now_ms: int) -> Outcome | None:
+    """The outcome of a status that needs no reading; None for one whose body is to be extracted."""
+    status = response.status
+    common: dict[str, Any] = {"attempt": attempt, "status": status}
+    if 200 <= status < 300 and status not in (204, 205, 206):
+        return None
+    if status == 304 and attempt.page.etag:
+        return Outcome(kind=Kind.UNCHANGED, **common)
+    if status == 410:
+        return Outcome(kind=Kind.GONE, error="410 Gone", **common)
+    if status == 404:
+        return _missing(attempt, common)
+    if status in BLOCKS and not _refused_alone(attempt, status):
+        wait = retry_after(response.headers.get("retry-after"), now_ms)
+        return Outcome(kind=Kind.BLOCKED, error=f"{status}: the host wants to be left alone", retry_after=wait, **common)
+    if status >= 500 or status in AGAIN:
+        return Outcome(
+            kind=Kind.RETRY, error=f"HTTP status {status}", host_failed=True, jitter=random.random(), **common
+        )
+    if status == 403:
+        return Outcome(kind=Kind.RETRY, error="HTTP status 403", jitter=random.random(), **common)
+    return Outcome(kind=Kind.DEAD, reason="failed", error=f"HTTP status {status}", **common)
+
+
+def _refused_alone(attempt: Attempt, status: int) -> bool:
+    """A page that was 403 last time too, while its host has been let off: it is the page, not the host."""
+    return status == 403 and attempt.page.status == 403
+
+
+def _missing(attempt: Attempt, common: dict[str, Any]) -> Outcome:
+    """404. Never seen: a broken link. Seen before: only a second look in another round takes it away."""
+    page = attempt.page
+    if page.code is None and page.status != 404:
+        return Outcome(kind=Kind.DEAD, reason="broken link", error="404 Not Found", **common)
+    if page.status == 404:
+        return Outcome(kind=Kind.GONE, error="404 Not Found, twice", **common)
+    return Outcome(kind=Kind.DONE, code=page.code, error="404 Not Found: looked at again in the next round", **common)
+
+
+def redirect(attempt: Attempt, response: Response) -> Outcome | None:
+    """A redirect makes the page an alias and its target a page of its own; None for another status."""
+    if response.status not in REDIRECTS:
+        return None
+    page, common = attempt.page, {"attempt": attempt, "status": response.status}
+    location = response.headers.get("location", "").strip()
+    try:
+        target = admit(_join(page.canonical, location)) if location else None
+    except URLRejected as error:
+        return Outcome(kind=Kind.DEAD, reason="failed", error=f"redirects to a URL that is {error.reason}", **common)
+    if target is None:
+        return Outcome(kind=Kind.RETRY, error="a redirect without Location", jitter=random.random(), **common)
+    if target.canonical == page.canonical:
+        return Outcome(kind=Kind.RETRY, error="redirects to itself", jitter=random.random(), **common)
+    if page.hops >= MOST_HOPS:
+        return Outcome(kind=Kind.DEAD, reason="failed", error=f"more than {MOST_HOPS} redirects", **common)
+    discovery = Discovery(
+        address=target, handler=page.handler, data=page.data, priority=page.priority, parent=page.id,
+        depth=page.depth, hops=page.hops + 1, widens=page.depth == 0,
+    )  # fmt: skip
+    return Outcome(kind=Kind.ALIAS, error=target.canonical, discoveries=(discovery,), **common)
+
+
+def _join(base: str, location: str) -> str:
+    from ada_url import join_url
+
+    try:
+        return str(join_url(base, location))
+    except ValueError:
+        raise URLRejected(location, "not a URL") from None
+
+
+def retry_after(value: str | None, now_ms: int) -> int | None:
+    """Retry-After in milliseconds, as seconds or as a date; None for what is neither, negative or past."""
+    if value is None:
+        return None
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return int(text[:9]) * 1000
+    try:
+        wait = round(parsedate_to_datetime(text).timestamp() * 1000) - now_ms
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return wait if wait > 0 else None

@@ -1,0 +1,48 @@
+"""The HTTP port: one protocol, so that another transport can take the place of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. `private` says whether the peer may be on this machine or a private network."""
+
+    url: str
+    method: str = "GET"
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response that arrived whole. `headers` have lower-case names; `body` is decoded from its encoding.
+
+    `wait` is how long, in seconds, the request waited for others rather than computed.
+    """
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    wait: float = 0.0
+
+
+class FetchFailed(Exception):
+    """No whole response. `host` says whether the host may be to blame (time-out, connection, cut body)."""
+
+    def __init__(self, reason: str, *, host: bool = True, final: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.host = host
+        self.final = final  # trying again would change nothing
+
+
+class Http(Protocol):
+    """Fetches one page, within `deadline` seconds, or raises FetchFailed. Follows no redirect."""
+
+    def fetch(self, request: Request, deadline: float) -> Response: ...

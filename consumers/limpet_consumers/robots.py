@@ -1,0 +1,61 @@
+"""robots.txt (RFC 9309): fetched as a page of its own kind, its rules kept with the host, parsed once a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urljoin
+
+from protego import Protego
+
+from limpet_consumers.http import FetchFailed, Http, Request, Response
+
+MOST_BYTES = 500 * 1024  # what is read of it; the RFC's own limit
+MOST_REDIRECTS = 5
+LONGEST_DELAY = 60.0  # seconds; a longer Crawl-delay is taken as this
+BOM = b"\xef\xbb\xbf"
+
+
+class RobotsCache:
+    """The parsed rules of the hosts that this worker has met, by when they were fetched."""
+
+    def __init__(self, user_agent: str, load: Callable[[int], str | None], *, obey: bool = True) -> None:
+        self._agent = user_agent
+        self._load = load
+        self._obey = obey
+        self._rules: dict[int, tuple[int, Protego]] = {}
+
+    def allowed(self, host: int, fetched_at: int | None, url: str) -> bool:
+        """Whether the host's rules let this URL be fetched. Unknown rules forbid nothing here: the frontier
+        hands out no other page of such a host."""
+        if not self._obey or fetched_at is None:
+            return True
+        found = self._rules.get(host)
+        if found is None or found[0] != fetched_at:
+            found = (fetched_at, Protego.parse(self._load(host) or ""))
+            self._rules[host] = found
+        return bool(found[1].can_fetch(url, self._agent))
+
+
+def rules_text(body: bytes) -> str:
+    """The rules as text: the first 500 KiB, without a BOM, which would hide the first line."""
+    return body[:MOST_BYTES].removeprefix(BOM).decode("utf-8", "replace").replace("\0", "")
+
+
+def crawl_delay(rules: str, user_agent: str) -> int:
+    """The Crawl-delay for this agent in milliseconds, capped; 0 where there is none."""
+    delay = Protego.parse(rules).crawl_delay(user_agent)
+    return round(min(float(delay), LONGEST_DELAY) * 1000) if delay and delay > 0 else 0
+
+
+def fetch(http: Http, request: Request, deadline: float) -> Response:
+    """The robots.txt itself, after up to five redirects, which RFC 9309 wants followed, to other hosts too."""
+    for _ in range(MOST_REDIRECTS + 1):
+        response = http.fetch(request, deadline)
+        location = response.headers.get("location")
+        if response.status not in (301, 302, 303, 307, 308) or not location:
+            return response
+        target = urljoin(request.url, location)
+        if not target.startswith(("http://", "https://")):
+            raise FetchFailed("robots.txt redirects to something that is not http")
+        request = Request(target, headers=request.headers, private=request.private)
+    raise FetchFailed("robots.txt redirects more than five times")

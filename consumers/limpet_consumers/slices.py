@@ -1,0 +1,163 @@
+"""A slice: work on one crawl for a while. It opens its own ports, takes turns, and leaves them clean.
+
+It ends when its time is over, when nothing is pending, or when it is told to stop. Trouble with Redis or the
+store is waited out with back-off, said once; whatever else goes wrong ends the process (R-6).
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import logging
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from threading import Event
+
+from limpet_consumers.held import Renewer
+from limpet_consumers.http import Http
+from limpet_consumers.runtime import SiteRuntime
+from limpet_consumers.transport import Transport
+from limpet_consumers.turn import Worker
+from limpet_store import net, rounds
+from limpet_store.errors import FrontierError, LimpetError, StoreUnavailable
+from limpet_store.feeder import feed
+from limpet_store.frontier import Frontier
+from limpet_store.server import Server
+from limpet_store.store import Store, StoreReborn
+from limpet_store.witness import Witness
+
+log = logging.getLogger("limpet.slice")
+
+BACKOFF_FIRST, BACKOFF_LONGEST = 1.0, 60.0  # seconds
+IDLE_LONGEST = 0.25  # seconds between two looks at a frontier that has nothing now
+CARE = 1.0  # seconds between two looks at the horizon and the net
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a crawl lives: what a worker process is told on its command line."""
+
+    crawl: str
+    store: Path
+    server_url: str
+    last_fence: int | None = None
+
+
+class Slice:
+    """One slice of one worker. `should_stop` is asked before each lease."""
+
+    def __init__(
+        self,
+        place: Place,
+        site: SiteRuntime,
+        *,
+        token: str,
+        should_stop: Callable[[], bool] = lambda: False,
+        nobody_works: Callable[[], bool] = lambda: False,
+        http: Http | None = None,
+    ) -> None:
+        knobs = site.knobs
+        self._place = place
+        self._site = site
+        self._token = token
+        self._should_stop = should_stop
+        self._nobody_works = nobody_works
+        self._http = http or Transport(
+            connect=knobs.connect_timeout, read=knobs.read_timeout, max_body=knobs.max_body
+        )
+        self._pause = Event()
+        self._backoff = BACKOFF_FIRST
+        self._cared_at = 0.0
+        self.totals: dict[str, int] = {}
+
+    def run(self, seconds: float) -> dict[str, int]:
+        """Take turns for so many seconds; returns what was done, by name."""
+        store = Store.open(self._place.store, self._place.crawl, create=False)
+        try:
+            again = True
+            while again:
+                again = self._life(store, seconds)
+                if again:
+                    store.source = store.identity()
+        finally:
+            store.close()
+        return self.totals
+
+    def _life(self, store: Store, seconds: float) -> bool:
+        """Work under one store_id; True when the store got another one meanwhile."""
+        worker, renewer = self._open(store)
+        until = worker.clock.boot() + seconds
+        renewer.start()
+        try:
+            while worker.clock.boot() < until and not self._should_stop() and not self._done(worker):
+                faulthandler.dump_traceback_later(self._site.knobs.turn_limit, exit=True)
+                self._turn(worker)
+            self._leave(worker)
+            return False
+        except StoreReborn as error:
+            log.error("%s; leases dropped", error)
+            return True
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            renewer.stop()
+            worker.close()
+            self._count(worker)
+
+    def _open(self, store: Store) -> tuple[Worker, Renewer]:
+        store_id = store.source.store_id
+
+        def frontier() -> Frontier:
+            return Frontier(Server(self._place.server_url), self._place.crawl, store_id)
+
+        worker = Worker(
+            store, frontier(), self._http, self._site, token=self._token, witness=Witness(self._place.store),
+            nobody_works=self._nobody_works, stopping=self._should_stop, last_fence=self._place.last_fence,
+        )  # fmt: skip
+        return worker, Renewer(worker.held, frontier)
+
+    def _turn(self, worker: Worker) -> None:
+        try:
+            busy = worker.turn()
+            if not busy:
+                self._idle(worker)
+            self._backoff = BACKOFF_FIRST
+        except (FrontierError, StoreUnavailable) as error:
+            self._wait_out(error)
+
+    def _wait_out(self, error: LimpetError) -> None:
+        if self._backoff == BACKOFF_FIRST:
+            log.warning("waiting: %s", error)
+        until, step = self._backoff, 0.2
+        while until > 0 and not self._should_stop():
+            self._pause.wait(step)
+            until -= step
+            faulthandler.dump_traceback_later(self._site.knobs.turn_limit, exit=True)
+        self._backoff = min(2 * self._backoff, BACKOFF_LONGEST)
+
+    def _idle(self, worker: Worker) -> None:
+        """Nothing to lease now: see to the horizon and the net, then wait for what is due next."""
+        boot = worker.clock.boot()
+        if boot - self._cared_at > CARE:
+            self._cared_at = boot
+            feed(worker.store, worker.frontier.fed(), worker.clock.now())
+            net.check(worker.store, worker.frontier, worker.clock.now(), worker.rebuild)
+        next_at = worker.progress.next_at
+        wait = IDLE_LONGEST if next_at is None else (next_at - worker.clock.now()) / 1000
+        self._pause.wait(min(max(wait, 0.001), IDLE_LONGEST))
+
+    def _done(self, worker: Worker) -> bool:
+        """Nothing in hand and nothing pending anywhere; looked at only when the last turn found nothing."""
+        idle = worker.in_hand() == 0 and worker.progress.next_at is None
+        return idle and not rounds.pending(worker.store)
+
+    def _leave(self, worker: Worker) -> None:
+        """Commit what is finished, put back what is not."""
+        try:
+            worker.put_back()
+        except (FrontierError, StoreUnavailable) as error:
+            log.warning("left without putting back: %s", error)  # the leases lapse
+
+    def _count(self, worker: Worker) -> None:
+        for name, value in asdict(worker.progress).items():
+            if isinstance(value, int) and name != "next_at":
+                self.totals[name] = self.totals.get(name, 0) + value

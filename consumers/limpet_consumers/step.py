@@ -1,0 +1,144 @@
+"""One page's own part of a turn: fetch, then extract. It touches neither SQL nor Redis and runs in any thread."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections.abc import Callable, Mapping
+
+from limpet_consumers import decide, robots
+from limpet_consumers.http import FetchFailed, Http, Request, Response
+from limpet_consumers.runtime import SiteRuntime
+from limpet_store import records
+from limpet_store.admission import Scope, discover
+from limpet_store.attempts import Attempt
+from limpet_store.canonical import admit, is_private
+from limpet_store.content import NotStorable
+from limpet_store.errors import ExtractError
+from limpet_store.items import Extracted, Fetched, Rejection
+from limpet_store.outcomes import Kind, Outcome
+from limpet_store.records import PartWrite
+
+
+class Timing:
+    """Seconds that requests waited, and how many there were: what decides the number in flight."""
+
+    def __init__(self) -> None:
+        self.wait = 0.0
+        self.requests = 0
+        self._lock = threading.Lock()
+
+    def add(self, wait: float) -> None:
+        with self._lock:
+            self.wait += wait
+            self.requests += 1
+
+
+class Step:
+    """Turns attempts into outcomes for one site."""
+
+    def __init__(self, site: SiteRuntime, http: Http, scope: Scope, now: Callable[[], int], timing: Timing) -> None:
+        self._site = site
+        self._http = http
+        self._scope = scope
+        self._now = now
+        self._timing = timing
+        self._headers = {"Accept-Encoding": "gzip", "Accept": "*/*", "Connection": "keep-alive"} | dict(site.headers)
+        self._headers.setdefault("User-Agent", site.user_agent)
+
+    def run(self, attempt: Attempt) -> Outcome:
+        """Fetch and extract one page. Every failure that belongs to the page is an outcome."""
+        try:
+            response = self._fetch(attempt)
+        except FetchFailed as error:
+            return decide.failed(attempt, error)
+        self._timing.add(response.wait)
+        if attempt.page.kind == "robots":
+            return self._robots(attempt, response)
+        decided = decide.redirect(attempt, response) or decide.without_body(attempt, response, self._now())
+        return decided or self._extract(attempt, response)
+
+    def _fetch(self, attempt: Attempt) -> Response:
+        page = attempt.page
+        private = self._site.allow_private or self._explicit(page.canonical)
+        request = Request(page.canonical, page.method, page.body, self._conditional(attempt), private)
+        deadline = self._site.knobs.total_timeout
+        if page.kind == "robots":
+            return robots.fetch(self._http, request, deadline)
+        return self._http.fetch(request, deadline)
+
+    def _explicit(self, url: str) -> bool:
+        """A private address that the site itself names, as a seed or in `hosts`, is allowed."""
+        address = admit(url)
+        return is_private(address.name) and address in self._scope
+
+    def _conditional(self, attempt: Attempt) -> Mapping[str, str]:
+        """A validator is sent only while the code that read the page is the same: else there is more to learn."""
+        page = attempt.page
+        if not page.etag or page.code != self._code(self._handler(attempt)):
+            return self._headers
+        return self._headers | {"If-None-Match": page.etag}
+
+    def _handler(self, attempt: Attempt) -> str | None:
+        return attempt.page.handler or self._site.match(attempt.page.canonical)
+
+    def _code(self, handler: str | None) -> str:
+        return f"{handler or ''}:{self._site.code(handler)}"
+
+    def _robots(self, attempt: Attempt, response: Response) -> Outcome:
+        """RFC 9309: 2xx are the rules, 4xx are none; a server that cannot say is asked again."""
+        status = response.status
+        if status >= 500 or status == 429:
+            wait = decide.retry_after(response.headers.get("retry-after"), self._now())
+            kind = Kind.BLOCKED if status in (429, 503) else Kind.RETRY
+            return Outcome(
+                attempt=attempt, kind=kind, status=status, error=f"robots.txt: HTTP status {status}",
+                host_failed=kind is Kind.RETRY, retry_after=wait, jitter=random.random(),
+            )  # fmt: skip
+        rules = robots.rules_text(response.body) if 200 <= status < 300 else ""
+        delay = robots.crawl_delay(rules, self._site.user_agent) if rules else 0
+        return Outcome(attempt=attempt, kind=Kind.DONE, status=status, robots=rules, crawl_delay=delay)
+
+    def _extract(self, attempt: Attempt, response: Response) -> Outcome:
+        page = attempt.page
+        handler = self._handler(attempt)
+        fetched = Fetched(
+            url=page.canonical, status=response.status, headers=response.headers, body=response.body,
+            handler=handler, data=json.loads(page.data) if page.data else None, depth=page.depth,
+        )  # fmt: skip
+        try:
+            found = self._site.extract(fetched)
+        except ExtractError as error:
+            return Outcome(
+                attempt=attempt, kind=Kind.RETRY, status=response.status, error=str(error), jitter=random.random()
+            )
+        discoveries, dropped = discover(
+            found.links, self._scope, parent=page.id, depth=page.depth + 1, home=page.canonical
+        )
+        parts, rejections = prepare(self._site.name, found)
+        return Outcome(
+            attempt=attempt, kind=Kind.DONE, status=response.status, discoveries=discoveries, parts=parts,
+            rejections=rejections, dropped=_sum(found.dropped, dropped), etag=response.headers.get("etag"),
+            code=self._code(handler),
+        )  # fmt: skip
+
+
+def prepare(source: str, found: Extracted) -> tuple[list[PartWrite], list[Rejection]]:
+    """The page's records, encoded; what cannot be stored, or contradicts an earlier one of the page, is rejected."""
+    parts: dict[tuple[str, str], PartWrite] = {}
+    rejections = list(found.rejections)
+    for record in found.records:
+        try:
+            write = records.prepare(source, record)
+        except NotStorable as error:
+            rejections.append(Rejection(record.type, ascii(record.key), str(error)))
+            continue
+        first = parts.setdefault((write.record, write.part), write)
+        if first.hash != write.hash:
+            rejections.append(Rejection(record.type, write.key, "twice on one page, with different data", write.data[:200]))
+    return list(parts.values()), rejections
+
+
+def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {reason: one.get(reason, 0) + other.get(reason, 0) for reason in {*one, *other}}

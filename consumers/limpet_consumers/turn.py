@@ -1,0 +1,238 @@
+"""The pipeline: one turn over three ports (store, frontier, HTTP). It needs no thread of its own.
+
+    lease -> one transaction: outcomes of what finished, attempts of what starts -> relay -> fetch, extract
+
+Whatever dies between two lines of it leaves either nothing or committed work, an outbox row to relay, and a lease
+that lapses.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from limpet_consumers.clock import FrontierClock
+from limpet_consumers.held import Held
+from limpet_consumers.http import Http
+from limpet_consumers.inflight import InFlight, Inline, Threaded, wanted_threads
+from limpet_consumers.robots import RobotsCache
+from limpet_consumers.runtime import SiteRuntime
+from limpet_consumers.step import Step, Timing
+from limpet_store import attempts
+from limpet_store.admission import HostRules, Scope
+from limpet_store.attempts import Attempt, Lease
+from limpet_store.errors import FrontierError
+from limpet_store.frontier import CursorMissing, Frontier
+from limpet_store.outcomes import Kind, Limits, Outcome
+from limpet_store.rebuild import rebuild
+from limpet_store.relay import Relay
+from limpet_store.store import Store
+from limpet_store.witness import Witness
+
+SLOWEST = 8  # turns over which the slowest is looked for
+MEASURE = 20  # requests before the number in flight is settled
+LEAST_SLACK = 0.1  # seconds
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a worker has done so far. `next_at` is when the frontier has something next (ms), None: nothing."""
+
+    leased: int = 0
+    outcomes: int = 0
+    refused: int = 0
+    put_back: int = 0
+    messages: int = 0
+    relayed: int = 0
+    next_at: int | None = None
+
+
+class Worker:
+    """One worker on one crawl: its ports, its leases, what is in flight, what is finished and not committed."""
+
+    def __init__(
+        self,
+        store: Store,
+        frontier: Frontier,
+        http: Http,
+        site: SiteRuntime,
+        *,
+        token: str,
+        witness: Witness,
+        nobody_works: Callable[[], bool] = lambda: False,
+        stopping: Callable[[], bool] = lambda: False,
+        last_fence: int | None = None,
+        clock: FrontierClock | None = None,
+    ) -> None:
+        self.store = store
+        self.frontier = frontier
+        self.site = site
+        self.token = token
+        self.progress = Progress()
+        self.clock = clock or FrontierClock()
+        self.held = Held(site.knobs.lease, self.clock.boot)
+        self.hosts = HostRules(delay=site.delay, max_in_flight=site.max_in_flight, robots=site.robots)
+        self.limits = Limits(site.knobs.max_attempts, site.knobs.max_lost, site.knobs.time_scale)
+        self._witness = witness
+        self._relay = Relay(store, frontier, witness)
+        self._nobody_works = nobody_works
+        self._stopping = stopping
+        self._last_fence = last_fence
+        self._scope = Scope(store.db, site.hosts)
+        self._robots = RobotsCache(site.user_agent, self._rules_of, obey=site.robots)
+        self._timing = Timing()
+        self._step = Step(site, http, self._scope, self.clock.now, self._timing)
+        self._inflight: InFlight = self._flights(site.knobs.threads)
+        self._finished: list[Outcome] = []
+        self._alone = False
+        self._calls = 0
+        self._turns: list[float] = []
+
+    def turn(self, *, take: bool = True) -> bool:
+        """One turn; False when there was nothing to do. `take` False finishes what is in hand and leases nothing.
+
+        Raises FrontierUnavailable after having committed what was finished; StoreUnavailable and StoreReborn
+        leave everything to be leased again.
+        """
+        began = self.clock.boot()
+        trouble: FrontierError | None = None
+        leases: list[Lease] = []
+        try:
+            leases = self._lease() if take else []
+        except FrontierError as error:
+            trouble = error
+        started = self._transact(leases)
+        try:
+            self.relay()
+        except FrontierError as error:
+            trouble = trouble or error
+        self._inflight.start(started)
+        busy = bool(leases or started or self._finished or len(self._inflight))
+        self._finished = self._inflight.collect()
+        self.held.drop(outcome.attempt.page.id for outcome in self._finished)
+        self._note(self.clock.boot() - began)
+        if trouble:
+            raise trouble
+        return busy
+
+    def _lease(self) -> list[Lease]:
+        """Lease what can start soon. The nonce names the worker, so that its leases can be ended if it dies."""
+        free = 0 if self._alone else self._inflight.free()
+        if free <= 0:
+            return []
+        want = free if free > 1 else self.site.knobs.group
+        self._calls += 1
+        nonce = f"{self.token}-{self._calls}-{secrets.token_hex(4)}"
+        began = self.clock.boot()
+        try:
+            reply = self.frontier.lease(
+                nonce, want, free, lease=round(self.held.length * 1000), slack=round(self._slack() * 1000)
+            )
+        except CursorMissing:
+            self.rebuild()
+            return []
+        self.clock.told(reply.now)
+        self.progress.next_at = reply.next_at
+        mine = [lease for lease in reply.leases if lease.page not in self.held]
+        self.held.add(mine, began)
+        self.progress.leased += len(mine)
+        return mine
+
+    def _transact(self, leases: list[Lease]) -> list[Attempt]:
+        if not leases and not self._finished:
+            return []
+        deciding = attempts.Rules(
+            now=self.clock.now(), busy=len(self._inflight) > 0, max_lost=self.limits.max_lost,
+            allowed=self._robots.allowed, fresh=self.held.fresh, last_fence=self._last_fence,
+        )  # fmt: skip
+        result = self.store.turn(self._finished, leases, deciding=deciding, limits=self.limits, hosts=self.hosts)
+        if any(outcome.kind is Kind.ALIAS for outcome in self._finished):
+            self._scope.reload()
+        self.progress.outcomes += len(self._finished) - result.refused
+        self.progress.put_back += sum(outcome.kind is Kind.PUT_BACK for outcome in self._finished)
+        self.progress.refused += result.refused
+        self.progress.messages += result.messages
+        self._finished = []
+        self._alone = result.suspect
+        started = {attempt.page.id for attempt in result.attempts}
+        self.held.drop(lease.page for lease in leases if lease.page not in started)
+        self._give_back(result.unsettled)
+        return sorted(result.attempts, key=lambda attempt: -attempt.page.delay)
+
+    def _give_back(self, leases: list[Lease]) -> None:
+        try:
+            self.frontier.release(leases)
+        except FrontierError:
+            pass  # they lapse
+
+    def _run(self, attempt: Attempt) -> Outcome:
+        """Fetch a page, unless it must not start any more: its lease has lapsed, or its host's slot has passed."""
+        page = attempt.page
+        late = page.delay > 0 and self.held.age(page.id) > self._slack()
+        if late or not self.held.alive(page.id):
+            return Outcome(attempt=attempt, kind=Kind.PUT_BACK)
+        return self._step.run(attempt)
+
+    def relay(self) -> None:
+        """Apply what is committed, by whomever."""
+        try:
+            self.progress.relayed += self._relay.run()
+        except CursorMissing:
+            self.rebuild()
+
+    def rebuild(self, drop: tuple[int, str] | None = None) -> None:
+        """Build the frontier from SQL, unless another does."""
+        rebuild(
+            self.store, self.frontier, self._witness, lease=round(self.held.length * 1000), drop=drop,
+            nobody_works=self._nobody_works,
+        )  # fmt: skip
+
+    def put_back(self) -> None:
+        """A clean stop: what is in flight and unfinished is put back uncounted, what is finished is committed.
+
+        Requests that are still out are abandoned; their pages are visible again at once.
+        """
+        abandoned = self._inflight.abandon()
+        if len(self._inflight):
+            self._finished += self._inflight.collect()
+        self._finished += [Outcome(attempt=attempt, kind=Kind.PUT_BACK) for attempt in abandoned]
+        self._transact([])
+        self.relay()
+
+    def close(self) -> None:
+        """Stop fetching; nothing is committed by this."""
+        self._inflight.close()
+
+    def in_hand(self) -> int:
+        """Pages attempted and not committed."""
+        return len(self._inflight) + len(self._finished)
+
+    def _rules_of(self, host: int) -> str | None:
+        found = self.store.db.one("SELECT robots FROM hosts WHERE id = ?", (host,))
+        return found[0] if found else None
+
+    def _flights(self, threads: int) -> InFlight:
+        return Threaded(self._run, threads) if threads > 1 else Inline(self._run, self._stopping)
+
+    def _slack(self) -> float:
+        """Seconds within which a leased page starts: twice the slowest recent turn."""
+        return max(LEAST_SLACK, 2 * max(self._turns, default=0.0))
+
+    def _note(self, seconds: float) -> None:
+        self._turns = [*self._turns[1 - SLOWEST :], min(seconds, 2.0)]
+        if self.site.knobs.threads == 0 and self._timing.requests >= MEASURE and not len(self._inflight):
+            self._adapt()
+
+    def _adapt(self) -> None:
+        """Settle the number in flight by what requests waited; only between pages."""
+        wanted = wanted_threads(self._timing.wait / self._timing.requests)
+        self._timing.wait, self._timing.requests = 0.0, 0
+        current = self._inflight.free()
+        if wanted == 1 and isinstance(self._inflight, Threaded):
+            self._inflight.close()
+            self._inflight = Inline(self._run, self._stopping)
+        elif wanted > 1 and (isinstance(self._inflight, Inline) or not current / 2 <= wanted <= current * 2):
+            self._inflight.close()
+            self._inflight = Threaded(self._run, wanted)
+

@@ -1,0 +1,166 @@
+"""The leased frontier: pages by when they are visible, in Redis sorted sets. One verb is one Lua script.
+
+What is here is advice about who works on what, and when; SQL says what is true. Verbs may be repeated: a lease
+call by its nonce, the others by what they compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from limpet_store import keys, scripts
+from limpet_store.attempts import Lease
+from limpet_store.errors import FrontierUnavailable
+from limpet_store.outbox import OutboxRow
+from limpet_store.retry import HORIZON, LONGEST
+from limpet_store.server import Script
+
+REBUILD_TTL = 30_000  # ms that a rebuilder's token stands without a chunk
+STREAM_WINDOW = 100_000  # messages kept in the stream; older ones are read from the outbox
+
+
+class Caller(Protocol):
+    """A connection to Redis, as the frontier needs it; `run_id` is that of the server it is connected to now."""
+
+    @property
+    def run_id(self) -> str: ...
+    def call(self, script: Script, keys: Sequence[str], args: Sequence[str | int | bytes]) -> Any: ...
+    def command(self, *args: str | int | bytes) -> Any: ...
+
+
+class CursorMissing(FrontierUnavailable):
+    """The frontier was lost, or never built: it is to be rebuilt before anything is leased."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leased:
+    """A lease call's reply: the frontier's time, when the next host is due (None: none waits), the pages."""
+
+    now: int
+    next_at: int | None
+    leases: list[Lease]
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierStatus:
+    """Where the frontier is. `cursor` is None while it is lost."""
+
+    now: int
+    cursor: tuple[int, str] | None
+    hosts: int
+    leased: int
+    messages: int
+    next_at: int | None
+
+
+class Frontier:
+    """The verbs of one crawl's frontier in one life of its store. Raises FrontierUnavailable from all of them."""
+
+    def __init__(self, server: Caller, crawl: str, store_id: str) -> None:
+        self._server = server
+        self._crawl = crawl
+        self._store_id = store_id
+        self.prefix = keys.prefix(crawl, store_id)
+
+    def _call(self, name: str, *args: str | int | bytes, run: bool = True) -> Any:
+        """One verb; once more when the connection was lost, under the run id of the new one."""
+        script = scripts.load(name)
+        for last in (False, True):
+            try:
+                # Connecting reads the run id: it must be known before the arguments are put together.
+                head = (self._server.run_id,) if run else ()
+                return self._server.call(script, [self.prefix], (*head, *args))
+            except FrontierUnavailable:
+                if last:
+                    raise
+        raise AssertionError("unreachable")
+
+    def lease(self, nonce: str, want: int, polite: int, *, lease: int, slack: int) -> Leased:
+        """Lease up to `want` pages, at most `polite` of them on hosts with a delay; times in milliseconds.
+
+        A call repeated under its nonce gives what is still leased under it. Raises CursorMissing.
+        """
+        reply = _standing(self._call("lease", nonce, want, polite, lease, slack, LONGEST))
+        pages = [int(member) for member in reply[3:]]
+        leases = [Lease(page, host, nonce) for page, host in zip(pages[::2], pages[1::2], strict=True)]
+        return Leased(int(reply[1]), _when(reply[2]), leases)
+
+    def renew(self, leases: Sequence[Lease], lease: int) -> list[bool]:
+        """Keep the leases for another `lease` ms; says which are still ours. Raises CursorMissing."""
+        reply = _standing(self._call("renew", lease, *_flat(leases)))
+        return [kept == 1 for kept in reply[2:]]
+
+    def release(self, leases: Sequence[Lease]) -> int:
+        """Give back pages that were never attempted; one that is not ours any more is left alone."""
+        return int(self._call("release", *_flat(leases))) if leases else 0
+
+    def reap(self, token: str) -> int:
+        """End the leases of a worker known to be dead: all whose nonces begin with `token`."""
+        return int(self._call("reap", token))
+
+    def apply(self, cursor: tuple[int, str], rows: Sequence[OutboxRow]) -> bool:
+        """Fold the rows, in order, if the cursor is `cursor`; False when it is elsewhere. Raises CursorMissing."""
+        messages = [part for row in rows for part in _stream(row)]
+        ops = [op for row in rows for op in row.ops]
+        last = rows[-1]
+        reply = self._call(
+            "apply", *cursor, last.seq, last.mark, LONGEST, STREAM_WINDOW, len(messages) // 2, *messages, *ops
+        )
+        return bool(_standing(reply)[0] == b"ok")
+
+    def cursor(self) -> tuple[int, str] | None:
+        """The last outbox row applied; None when the frontier is lost."""
+        return self.status().cursor
+
+    def status(self) -> FrontierStatus:
+        """Where the frontier is, by one read-only call."""
+        now, seq, mark, hosts, leased, messages, next_at = self._call("status")
+        cursor = (int(seq), mark.decode()) if seq else None
+        return FrontierStatus(int(now), cursor, hosts, leased, messages, _when(next_at))
+
+    def fed(self) -> int:
+        """The horizon's mark in ms: pages due up to it are in the frontier."""
+        return int(self._server.command("GET", f"{self.prefix}:fed") or 0)
+
+    def holds(self, page: int, host: int) -> bool:
+        """Whether the frontier has the page, visible or leased."""
+        return bool(self._call("holds", page, host))
+
+    def rebuild_begin(self, token: str, drop: tuple[int, str] | None) -> str:
+        """Become the rebuilder: "ok", "busy" (another is), or "standing" (there is a cursor other than `drop`)."""
+        seq, mark = drop if drop else ("", "")
+        return str(self._call("rebuild_begin", token, REBUILD_TTL, HORIZON, seq, mark)[0].decode())
+
+    def rebuild_chunk(self, what: str, token: str, *args: str | int | bytes) -> bool:
+        """One chunk of "hosts", "pages" or "stream"; False when the token is gone."""
+        return bool(self._call(f"rebuild_{what}", token, REBUILD_TTL, *args, run=False))
+
+    def rebuild_end(self, token: str, cursor: tuple[int, str]) -> bool:
+        """Set the cursor and tell subscribers which store speaks; False when the token is gone."""
+        if not self._call("rebuild_end", token, *cursor):
+            return False
+        self._server.command("SET", keys.pointer(self._crawl), self._store_id)
+        return True
+
+
+def _standing(reply: Any) -> Any:
+    if reply[0] == b"rebuild":
+        raise CursorMissing("the frontier is to be rebuilt")
+    return reply
+
+
+def _when(reply: bytes) -> int | None:
+    at = int(float(reply))
+    return None if at < 0 else at
+
+
+def _flat(leases: Sequence[Lease]) -> list[str | int]:
+    return [value for lease in leases for value in (lease.page, lease.host, lease.nonce)]
+
+
+def _stream(row: OutboxRow) -> Iterable[str | bytes]:
+    for n, message in enumerate(row.messages):
+        yield f"{row.seq}-{n}"
+        yield message

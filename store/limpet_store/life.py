@@ -1,0 +1,33 @@
+"""A new life of the store: what happens when it turns out that it went back in time (R-9)."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+
+from limpet_store import outbox
+from limpet_store.message import Source, gap_message
+from limpet_store.outbox import Entry
+from limpet_store.store import Store, wall_ms
+
+log = logging.getLogger("limpet.store")
+
+
+def begin(store: Store, seen_as: str) -> bool:
+    """Give the store a new store_id, epoch and life in one transaction; False when that has been done already.
+
+    `seen_as` is the store_id under which the loss was seen. Every worker drops its leases at its next
+    transaction, subscribers meet a new source, and its first message says that there is a gap.
+    """
+    with store.db.write():
+        current, epoch = store.db.rows("SELECT store_id, epoch FROM meta")[0]
+        if current != seen_as:
+            return False
+        life, _ = outbox.top(store.db)
+        born = secrets.token_hex(8)
+        source = Source(store.crawl, born, max(epoch + 1, wall_ms()))
+        store.db.run("UPDATE meta SET store_id = ?, epoch = ?, life = ?", (born, source.epoch, life))
+        message = gap_message(source, before=seen_as, at=wall_ms())
+        outbox.append(store.db, [Entry("gap", messages=[message])], wall_ms())
+    log.error("%s went back in time: it speaks as a new source from now on (%s, was %s)", store.db.path, born, seen_as)
+    return True

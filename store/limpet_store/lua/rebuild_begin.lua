@@ -1,0 +1,13 @@
+-- rebuild_begin: become the one rebuilder, if the cursor is missing or is the one that is to go.
+-- ARGV: run, token, time to live (ms), horizon (ms), seq and mark of a cursor to drop ("" for none)
+-- Returns {"standing"} when there is a cursor, {"busy"} when another rebuilds, else {"ok", now}
+local run, token, ttl = ARGV[1], ARGV[2], ARGV[3]
+local c = redis.call("HMGET", P .. ":cursor", "seq", "mark", "run")
+if c[3] and c[3] ~= run then redis.call("DEL", P .. ":cursor") end
+if c[3] == run then
+  if c[1] ~= ARGV[5] or c[2] ~= ARGV[6] then return {"standing"} end
+  redis.call("DEL", P .. ":cursor")
+end
+if not redis.call("SET", P .. ":rebuild", token, "NX", "PX", ttl) then return {"busy"} end
+redis.call("SET", P .. ":fed", int(NOW + tonumber(ARGV[4])))
+return {"ok", int(NOW)}

@@ -1,0 +1,148 @@
+"""Rebuild: the frontier and the stream again from SQL, after Redis was lost, or when told to.
+
+One rebuilder holds a token; each chunk is one call that does nothing without it; the last sets the cursor, and
+nothing is leased or relayed before. Killed half-way, it leaves a token that expires and no cursor.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from limpet_store import life, outbox
+from limpet_store.frontier import STREAM_WINDOW, Frontier
+from limpet_store.ops import shift
+from limpet_store.retry import HORIZON, LONGEST
+from limpet_store.store import Store, StoreReborn
+from limpet_store.witness import Witness
+
+log = logging.getLogger("limpet.rebuild")
+
+CHUNK = 200  # rows a call: five arguments each, at most 1,000
+HOSTS = """SELECT id, delay, max_in_flight, blocked_until, paused,
+  CASE WHEN robots IS NULL THEN robots_page ELSE 0 END, rests > 0
+FROM hosts WHERE id > ? ORDER BY id LIMIT ?"""
+PAGES = """SELECT id, host, due_at, priority, open, nonce FROM pages
+WHERE state = 'pending' AND id > ? AND (due_at <= ? OR due_at > ?) ORDER BY id LIMIT ?"""
+MESSAGES = "SELECT seq, messages FROM outbox WHERE seq > ? AND seq <= ? AND messages <> '' ORDER BY seq LIMIT ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What a rebuild put into Redis."""
+
+    pages: int
+    messages: int
+
+
+class _TokenGone(Exception):
+    pass
+
+
+def rebuild(
+    store: Store,
+    frontier: Frontier,
+    witness: Witness,
+    *,
+    lease: int,
+    drop: tuple[int, str] | None = None,
+    nobody_works: Callable[[], bool] = lambda: False,
+) -> Rebuilt | None:
+    """Build the frontier from SQL; None when another does or when it stands.
+
+    `lease` is in ms. `drop` is a cursor that is to go first (a rebuild that was asked for). Where `nobody_works`
+    on this crawl, open pages are free at once; elsewhere they stay leased for one lease, for their holders.
+    Raises StoreReborn when the witness shows that the store went back in time.
+    """
+    store.check_identity()
+    _ask_witness(store, witness)
+    top = outbox.top(store.db)
+    token = secrets.token_hex(8)
+    if frontier.rebuild_begin(token, drop) != "ok":
+        return None
+    run = _Run(store, frontier, token, lease, nobody_works())
+    try:
+        run.hosts()
+        pages = run.pages()
+        messages = run.messages(top[0])
+        if not frontier.rebuild_end(token, top):
+            raise _TokenGone
+    except _TokenGone:
+        log.warning("the rebuild was overtaken; it starts again")
+        return None
+    log.info("frontier rebuilt from the store: %d pages, %d messages", pages, messages)
+    return Rebuilt(pages, messages)
+
+
+def _ask_witness(store: Store, witness: Witness) -> None:
+    """A store that lacks the row it has published went back in time."""
+    seen = witness.read()
+    if seen is None or seen[0] != store.source.store_id or not seen[1]:
+        return
+    pruned = store.db.value("SELECT pruned FROM meta")
+    found = store.db.one("SELECT mark FROM outbox WHERE seq = ?", (seen[1],))
+    if seen[1] >= pruned and (found is None or found[0] != seen[2]):
+        life.begin(store, store.source.store_id)
+        raise StoreReborn(f"{store.db.path}: the store went back in time")
+
+
+@dataclass(slots=True)
+class _Run:
+    """One rebuild under its token. Reads go in chunks by key, so that none holds up a writer."""
+
+    store: Store
+    frontier: Frontier
+    token: str
+    lease: int
+    free: bool
+
+    def _send(self, what: str, *args: str | int | bytes) -> None:
+        if not self.frontier.rebuild_chunk(what, self.token, *args):
+            raise _TokenGone
+
+    def _chunks(self, sql: str, *params: int) -> Iterator[list[tuple[int, ...]]]:
+        last = 0
+        while rows := self.store.db.rows(sql, (last, *params, CHUNK)):
+            yield rows
+            last = rows[-1][0]
+
+    def hosts(self) -> None:
+        for rows in self._chunks(HOSTS):
+            self._send("hosts", 0, *(value for row in rows for value in row))
+
+    def pages(self) -> int:
+        """Pages beyond every allowed delay are sent too: their time counts as now."""
+        count = 0
+        now = self.frontier.status().now
+        for rows in self._chunks(PAGES, now + HORIZON, now + LONGEST):
+            args = [v for page, host, due, priority, open_, nonce in rows
+                    for v in (page, host, due, shift(priority), nonce if open_ else "")]  # fmt: skip
+            self._send("pages", self.lease, LONGEST, int(self.free), *args)
+            count += len(rows)
+        return count
+
+    def messages(self, top: int) -> int:
+        """The stream's window: what this life of the store has said, as far as the outbox keeps it."""
+        life_began = self.store.db.value("SELECT life FROM meta")
+        last, count = max(life_began, top - STREAM_WINDOW), 0
+        while rows := self.store.db.rows(MESSAGES, (last, top, CHUNK)):
+            for chunk in _batched(rows):
+                self._send("stream", *chunk)
+            count += sum(text.count("\n") + 1 for _, text in rows)
+            last = rows[-1][0]
+        return count
+
+
+def _batched(rows: list[tuple[int, str]]) -> Iterator[list[str | int]]:
+    args: list[str | int] = []
+    for seq, text in rows:
+        for n, message in enumerate(text.split("\n")):
+            args += (seq, n, message)
+            if len(args) >= 3 * 300:
+                yield args
+                args = []
+    if args:
+        yield args
+

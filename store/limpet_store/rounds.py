@@ -1,0 +1,93 @@
+"""Rounds: a crawl is run again and again. They are for people and statistics; no commit decision reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from limpet_store import outbox
+from limpet_store.message import round_message
+from limpet_store.ops import Op, ranges, shift
+from limpet_store.outbox import Entry
+from limpet_store.store import Store
+
+LAST = "SELECT number, why, started_at, refreshed_to, finished_at FROM rounds ORDER BY number DESC LIMIT 1"
+CHUNK = 1_000  # pages made due in one transaction
+TO_REFRESH = """SELECT id, host, priority FROM pages
+WHERE id > ? AND state IN ('done', 'alias', 'dead', 'gone') AND round < ? ORDER BY id LIMIT ?"""
+REFRESH = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, failures = 0, lost = 0, reason = NULL,
+error = NULL WHERE id = ?"""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One pass over the crawl; times in ms. `refreshed_to` is None when all its pages have been made due."""
+
+    number: int
+    why: str
+    started_at: int
+    refreshed_to: int | None
+    finished_at: int | None
+
+
+def last(store: Store) -> Round | None:
+    """The newest round, or None before the first."""
+    found = store.db.one(LAST)
+    return Round(*found) if found else None
+
+
+def pending(store: Store) -> bool:
+    """Whether anything is left to do: EXISTS, never a count (R-5)."""
+    return store.db.one("SELECT 1 FROM pages WHERE state = 'pending' LIMIT 1") is not None
+
+
+def start(store: Store, why: str, now: int) -> Round:
+    """Open a new round unless one is open; its pages are made due by `refresh`, chunk by chunk."""
+    with store.db.write():
+        store.check_identity()
+        current = last(store)
+        if current is None or current.finished_at is not None:
+            number = current.number + 1 if current else 1
+            store.db.run(
+                "INSERT INTO rounds (number, why, started_at, refreshed_to) VALUES (?, ?, ?, 0)", (number, why, now)
+            )
+            current = Round(number, why, now, 0, None)
+    return current
+
+
+def refresh(store: Store, now: int) -> int:
+    """Make the open round's finished pages due again, to the last one; returns how many were.
+
+    The place reached is committed with each chunk, so a killed refresh goes on where it was.
+    """
+    count = 0
+    while True:
+        with store.db.write():
+            store.check_identity()
+            current = last(store)
+            if current is None or current.refreshed_to is None:
+                return count
+            rows = store.db.rows(TO_REFRESH, (current.refreshed_to, current.number, CHUNK))
+            store.db.many(REFRESH, [(now, current.number, page) for page, _, _ in rows])
+            ops: list[Op] = ranges("r", ((page, host, now, shift(priority)) for page, host, priority in rows))
+            reached = rows[-1][0] if len(rows) == CHUNK else None
+            store.db.run("UPDATE rounds SET refreshed_to = ? WHERE number = ?", (reached, current.number))
+            if ops:
+                outbox.append(store.db, [Entry("refresh", ops)], now)
+            count += len(rows)
+
+
+def finish(store: Store, now: int) -> bool:
+    """The done-check: close the round if nothing is pending, with one message; True when this call did it."""
+    if pending(store):
+        return False
+    with store.db.write():
+        store.check_identity()
+        current = last(store)
+        if current is None or current.finished_at is not None or current.refreshed_to is not None or pending(store):
+            return False
+        store.db.run("UPDATE rounds SET finished_at = ? WHERE number = ?", (now, current.number))
+        message = round_message(
+            store.source, number=current.number, why=current.why, started_at=current.started_at, at=now
+        )
+        outbox.append(store.db, [Entry("round", messages=[message])], now)
+    return True

@@ -1,0 +1,15 @@
+"""The Lua scripts: one verb a file in `lua/`, read once, each with the common head before it."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+
+from limpet_store.server import Script
+
+
+@cache
+def load(name: str) -> Script:
+    """The script of a verb, by its file name without `.lua`."""
+    folder = resources.files("limpet_store") / "lua"
+    return Script(name, (folder / "_common.lua").read_text("utf-8") + (folder / f"{name}.lua").read_text("utf-8"))
