@@ -1,0 +1,143 @@
+"""What a handler yields, made plain: exact JSON types that no later step can refuse, copied at once so that a
+handler may reuse its dicts. One bad record costs itself alone."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from limpet.page import Missing
+from limpet_store.items import JSON, Record, Rejection
+
+MAX_HANDED_DOWN = 16_384  # bytes of a link's data as JSON
+_DEEPEST = 100
+_SHOWN = 200
+
+
+class Refused(ValueError):
+    """A value that cannot be stored: the reason, and the value for people to look at."""
+
+    def __init__(self, reason: str, value: object = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.value = value
+
+
+class Absent(Refused):
+    """The value is one that `Page.one` did not find."""
+
+
+def record(given: Record) -> Record | Rejection:
+    """The record in plain types, its type, key and part stripped; or why it cannot be stored."""
+    try:
+        return Record(_word(given.type, "type"), _key(given.key), _data(given.data), _part(given.part))
+    except Refused as error:
+        key = "" if isinstance(given.key, Missing) else printable(given.key)
+        return Rejection(printable(given.type), key, printable(error.reason), printable(error.value))
+
+
+def handed_down(data: Any) -> JSON:
+    """A link's data in plain types. Raises Refused."""
+    if data is None:
+        return None
+    plain = tidy(data, "data")
+    size = len(json.dumps(plain, ensure_ascii=False).encode())
+    if size > MAX_HANDED_DOWN:
+        raise Refused(f"data: {size} bytes of JSON, at most {MAX_HANDED_DOWN} can be handed down")
+    return plain
+
+
+def printable(value: object) -> str:
+    """Any value as at most 200 characters that every store, log and terminal takes."""
+    text = str.__str__(value) if isinstance(value, str) else _shown(value)
+    return text[:_SHOWN].encode("utf_8", "backslashreplace").decode().replace("\0", "\\0")[:_SHOWN]
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+
+
+def tidy(value: Any, where: str, depth: int = 0) -> JSON:
+    """`value` as plain None, bool, int, float, str, list and dict. Raises Refused, naming the place."""
+    if isinstance(value, str):
+        return text(value, where)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return _integer(value, where, bits=1024)
+    if isinstance(value, float):
+        return _finite(value, where)
+    if depth >= _DEEPEST:
+        raise Refused(f"{where[:40]}...: nested deeper than {_DEEPEST}")
+    if isinstance(value, Mapping):
+        return {_name(key, where): tidy(item, f"{where}.{key}", depth + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [tidy(item, f"{where}[{index}]", depth + 1) for index, item in enumerate(value)]
+    raise Refused(f"{where}: {type(value).__name__} is not JSON", value)
+
+
+def text(value: str, where: str) -> str:
+    """A plain string that UTF-8 and every database can hold. Raises Refused."""
+    if isinstance(value, Missing):
+        raise Absent(f"{where}: nothing at {value.selector!r}")
+    if "\0" in value:
+        raise Refused(f"{where}: holds a NUL, or is made from a missing value", value)
+    plain = str.__str__(value)
+    if not plain.isascii():
+        try:
+            plain.encode("utf_8")
+        except UnicodeEncodeError:
+            raise Refused(f"{where}: holds a lone surrogate", value) from None
+    return plain
+
+
+def _integer(value: int, where: str, bits: int) -> int:
+    plain = int(value)
+    if plain.bit_length() > bits:
+        raise Refused(f"{where}: a number of more than {bits} bits")
+    return plain
+
+
+def _finite(value: float, where: str) -> float:
+    if not math.isfinite(value):
+        raise Refused(f"{where}: {value} is not JSON", value)
+    return float(value)
+
+
+def _name(key: Any, where: str) -> str:
+    if not isinstance(key, str):
+        raise Refused(f"{where}: the key {printable(key)} is not a string", key)
+    return text(key, f"{where}: a key")
+
+
+def _word(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise Refused(f"{where}: {type(value).__name__} is not a string", value)
+    plain = text(value, where).strip()
+    if not plain:
+        raise Refused(f"{where}: empty", value)
+    return plain
+
+
+def _key(value: Any) -> str | int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _integer(value, "key", bits=63)
+    if not isinstance(value, str):
+        raise Refused(f"key: {type(value).__name__} is neither a string nor an integer", value)
+    return _word(value, "key")
+
+
+def _part(value: Any) -> str:
+    return _word(value, "part") if value != "" else ""
+
+
+def _data(value: Any) -> Mapping[str, JSON]:
+    if not isinstance(value, Mapping):
+        raise Refused(f"data: {type(value).__name__} is not a dict", value)
+    plain: dict[str, JSON] = tidy(value, "data")
+    return plain

@@ -1,0 +1,116 @@
+"""Run one handler on one page and sort what it gives."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import traceback
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from typing import Any
+
+from limpet import clean
+from limpet.links import NoLink
+from limpet.page import MissingValue, Page
+from limpet_store.errors import ExtractError
+from limpet_store.items import Extracted, Link, Record, Rejection
+
+Handler = Callable[[Page], Any]
+_FRAMES = 5
+_WORDS = 500  # characters of a foreign exception's text
+
+
+def run(name: str, handler: Handler, page: Page, names: Container[str], max_links: int) -> Extracted:
+    """What `handler` gives for `page`; records that cannot be stored are among the rejections.
+
+    Raises ExtractError, naming the handler, when it fails or gives something other than links and records.
+    """
+    basket = _Basket(name, names, max_links)
+    for item in _items(name, handler, page):
+        basket.add(item)
+    return Extracted(basket.links, basket.records, basket.rejections, basket.dropped)
+
+
+class _Basket:
+    def __init__(self, name: str, names: Container[str], max_links: int) -> None:
+        self.name = name
+        self.names = names
+        self.max_links = max_links
+        self.links: list[Link] = []
+        self.records: list[Record] = []
+        self.rejections: list[Rejection] = []
+        self.dropped: Counter[str] = Counter()
+
+    def add(self, item: object) -> None:
+        if isinstance(item, NoLink):
+            if item.reason:
+                self.dropped[item.reason] += 1
+        elif isinstance(item, Link):
+            self._add_link(item)
+        elif isinstance(item, Record):
+            plain = clean.record(item)
+            self.records.append(plain) if isinstance(plain, Record) else self.rejections.append(plain)
+        elif isinstance(item, Rejection):
+            self.rejections.append(item)
+        else:
+            raise ExtractError(f"{self.name}: gave a {type(item).__name__}, not a Record or page.link()")
+
+    def _add_link(self, link: Link) -> None:
+        try:
+            plain = _plain(link)
+        except clean.Absent as error:
+            self.rejections.append(Rejection("", clean.printable(link.url), f"link not followed: {error}"))
+            return
+        except clean.Refused as error:
+            raise ExtractError(f"{self.name}: link to {clean.printable(link.url)}: {error}") from None
+        if plain.to is not None and plain.to not in self.names:
+            raise ExtractError(f"{self.name}: there is no handler {clean.printable(plain.to)!r} to link to")
+        if len(self.links) >= self.max_links:
+            raise ExtractError(f"{self.name}: more than {self.max_links} links; see site.tune(max_links=...)")
+        self.links.append(plain)
+
+
+def _plain(link: Link) -> Link:
+    if not isinstance(link.url, str) or not link.url.startswith(("http://", "https://")):
+        raise clean.Refused("not an absolute http or https URL; page.link() makes one")
+    if link.to is not None and not isinstance(link.to, str):
+        raise clean.Refused("to: the name of a handler")
+    if not isinstance(link.priority, int) or abs(link.priority) > 1_000_000:
+        raise clean.Refused("priority: an integer within a million")
+    return Link(clean.text(link.url, "url"), link.to, clean.handed_down(link.data), int(link.priority))
+
+
+def _items(name: str, handler: Handler, page: Page) -> Iterator[object]:
+    """What the handler gives, one by one; what it raises becomes an ExtractError or, for a missing value, a
+    rejection at the end."""
+    try:
+        yield from _iterable(handler(page))
+    except MissingValue as error:
+        yield Rejection("", "", clean.printable(f"{name} ended early: {error}"))
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise ExtractError(_story(name, handler, page, error)) from error
+
+
+def _iterable(given: Any) -> Iterable[object]:
+    if given is None:
+        return ()
+    if inspect.iscoroutine(given):
+        given.close()
+    if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__iter__"):
+        return (given,)
+    return given  # type: ignore[no-any-return]
+
+
+def _story(name: str, handler: Handler, page: Page, error: Exception) -> str:
+    """The exception in a line, and the lines of the site file that it came through."""
+    ours = isinstance(error, ExtractError)
+    words = str(error) if ours else traceback.format_exception_only(error)[-1].strip()
+    lines = [f"{name}: {words[:_WORDS]}"]
+    file = inspect.unwrap(handler).__code__.co_filename
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    lines += [f"  {os.path.basename(file)}:{f.lineno} in {f.name}: {f.line}" for f in frames[-_FRAMES:]]
+    if page.missing:
+        lines.append(f"  nothing was found at {', '.join(map(repr, dict.fromkeys(page.missing[:_FRAMES])))}")
+    return "\n".join(lines).encode("utf_8", "backslashreplace").decode().replace("\0", "\\0")

@@ -1,0 +1,95 @@
+"""From bytes to an lxml tree, and CSS to compiled XPath.
+
+The document is always handed to libxml2 as clean UTF-8 without NULs, so that the parser has nothing to guess,
+to refuse or to cut. A tree that is shorter than its document is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from lxml import etree
+from parsel.csstranslator import GenericTranslator, HTMLTranslator
+
+from limpet import encoding
+from limpet_store.errors import ExtractError
+
+_LIMIT = etree.ErrorTypes.ERR_RESOURCE_LIMIT
+_html = HTMLTranslator()
+_xml = GenericTranslator()  # type: ignore[no-untyped-call,unused-ignore]
+
+
+def parse(body: bytes, content_type: str = "") -> Any:
+    """The root element of `body`; an empty document for an empty body.
+
+    Raises ExtractError for XML that is not well-formed and for a document nested deeper than libxml2 goes
+    (about 2,000 levels). Entities are not expanded and nothing is loaded from outside.
+    """
+    source = _clean_utf8(body, content_type)
+    return _parse_xml(source) if encoding.is_xml(content_type) else _parse_html(source)
+
+
+def _clean_utf8(body: bytes, content_type: str) -> bytes:
+    name = encoding.decide(body, content_type)
+    if name == "utf_8" and _is_utf8(body):
+        return body.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").strip()
+    text = encoding.decode(body, content_type)
+    # UTF-16 may smuggle in lone surrogates, which UTF-8 cannot say.
+    return text.replace("\0", "").strip().encode("utf_8", errors="replace")
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        body.decode("utf_8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _parse_html(source: bytes) -> Any:
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True)
+    try:
+        root = etree.fromstring(source, parser) if source else None
+    except etree.XMLSyntaxError as error:
+        root = None
+        if any(entry.type == _LIMIT for entry in parser.error_log):
+            raise _too_deep() from error
+    if any(entry.type == _LIMIT for entry in parser.error_log):
+        raise _too_deep()
+    return etree.fromstring(b"<html/>", parser) if root is None else root
+
+
+def _too_deep() -> ExtractError:
+    return ExtractError("the document is nested too deeply: the parser would cut it")
+
+
+def _parse_xml(source: bytes) -> Any:
+    parser = etree.XMLParser(encoding="utf-8", huge_tree=True, resolve_entities=False, no_network=True)
+    if not source:
+        return etree.fromstring(b"<empty/>", parser)
+    try:
+        return etree.fromstring(source, parser)
+    except etree.XMLSyntaxError as error:
+        raise ExtractError(f"not well-formed XML: {error}") from error
+
+
+@lru_cache(maxsize=1024)
+def select(css: str, xml: bool) -> Callable[[Any], Any]:
+    """A CSS selector, perhaps with `::text` or `::attr(name)`, as a function from element to matches."""
+    xpath = (_xml if xml else _html).css_to_xpath(css)
+    return etree.XPath(xpath, smart_strings=False)
+
+
+def text_of(found: Any) -> str:
+    """The string of a match, stripped; of an element its text, each run of whitespace as one space."""
+    if isinstance(found, str):
+        return found.strip()
+    words: str = _content(found)
+    return " ".join(words.split())
+
+
+_content: Callable[[Any], Any] = etree.XPath(
+    "string()", smart_strings=False
+)  # unlike itertext() it leaves comments out

@@ -1,0 +1,217 @@
+"""What a site is: where it starts, which handler reads which page, how politely it is visited."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import ada_url
+
+from limpet import code, extract
+from limpet.page import Page
+from limpet.patterns import Pattern
+from limpet_consumers.runtime import Knobs
+from limpet_store.errors import ExtractError, SiteError
+from limpet_store.items import Extracted, Fetched
+
+VERSION = "0.1.0"
+
+H = TypeVar("H", bound=Callable[[Page], Any])
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_KNOBS = {field.name: field.default for field in dataclasses.fields(Knobs)}
+
+
+class Site:
+    """A site to crawl: `site = Site("shop", seeds=["https://shop.example/"])` in a file of its own.
+
+    `name` names the crawl and its data. `hosts` (`name` or `name:port`) are in scope besides the seeds' own.
+    `delay` is the seconds from one request to the next on a host, `max_in_flight` the requests at a time.
+    `allow_private` permits loopback and private addresses. `headers` go out with every request.
+    `robots=False` leaves robots.txt unread. `user_agent` replaces the honest default, to which `contact` (a
+    URL or an address) is added, so that the site's owner can reach you.
+
+    Raises SiteError, one line with everything that is wrong.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        seeds: Iterable[str],
+        *,
+        hosts: Iterable[str] | None = None,
+        delay: float = 1.0,
+        max_in_flight: int = 1,
+        allow_private: bool = False,
+        headers: Mapping[str, str] | None = None,
+        robots: bool = True,
+        user_agent: str | None = None,
+        contact: str | None = None,
+    ) -> None:
+        problems: list[str] = []
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            problems.append(f"name {name!r}: small letters, digits, . _ - and at most 63 of them")
+        self.name = name
+        self.seeds = tuple(_seed(seed, problems) for seed in _listed("seeds", seeds, problems))
+        self.hosts = frozenset(_authority(host, problems) for host in _listed("hosts", hosts or (), problems))
+        if not self.seeds and not self.hosts and not problems:
+            problems.append("neither seeds nor hosts: there is nothing in scope")
+        self.delay = _number("delay", delay, problems)
+        self.max_in_flight = max_in_flight
+        if type(max_in_flight) is not int or max_in_flight < 1:
+            problems.append(f"max_in_flight {max_in_flight!r}: a whole number, at least 1")
+        for flag, value in (("allow_private", allow_private), ("robots", robots)):
+            if not isinstance(value, bool):
+                problems.append(f"{flag} {value!r}: True or False")
+        self.allow_private = allow_private
+        self.robots = robots
+        self.headers: Mapping[str, str] = MappingProxyType(_headers(headers or {}, problems))
+        honest = f"limpet/{VERSION}" + (f" (+{contact})" if contact else "")
+        self.user_agent = honest if user_agent is None else user_agent
+        if not _is_header_text(self.user_agent) or not self.user_agent.strip():
+            problems.append(f"user_agent and contact: one line of ASCII, not {self.user_agent!r}")
+        if problems:
+            raise SiteError("Site: " + "; ".join(problems))
+        self.knobs = Knobs()
+        self._handlers: dict[str, Callable[[Page], Any]] = {}
+        self._patterns: list[tuple[Pattern, str]] = []
+        self._codes: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"<Site {self.name}>"
+
+    def page(self, pattern: str) -> Callable[[H], H]:
+        """Register a handler for the pages whose URL fits `pattern`; of several the first one wins.
+
+        `limpet.patterns` says what a pattern is. The handler's name is its function's. Stack the decorator
+        for several patterns. Raises SiteError for a malformed pattern and for a second handler of the same name.
+        """
+        compiled = Pattern(pattern)
+
+        def register(handler: H) -> H:
+            name = getattr(handler, "__name__", "")
+            if not inspect.isroutine(handler) or inspect.iscoroutinefunction(handler):
+                raise SiteError(f"@site.page({pattern!r}): a handler is a plain function")
+            if self._handlers.setdefault(name, handler) is not handler:
+                raise SiteError(f"a second handler {name!r}: each needs a name of its own")
+            self._patterns.append((compiled, name))
+            self._codes.pop(name, None)
+            return handler
+
+        return register
+
+    def tune(self, **knobs: float) -> None:
+        """Change engine settings (the fields of `Knobs`; seconds unless their name says otherwise)."""
+        for name, value in knobs.items():
+            if name not in _KNOBS:
+                near = difflib.get_close_matches(name, _KNOBS, n=1, cutoff=0)
+                raise SiteError(f"no knob {name!r}; did you mean {near[0]!r}?")
+            _check_knob(name, value)
+        self.knobs = dataclasses.replace(self.knobs, **knobs)  # type: ignore[arg-type]
+
+    def match(self, url: str) -> str | None:
+        """The name of the handler whose pattern fits this canonical URL, or None."""
+        for pattern, name in self._patterns:
+            if pattern.params(url) is not None:
+                return name
+        return None
+
+    def code(self, handler: str | None) -> str:
+        """A hash of the handler's code (see `limpet.code`), "" for None or a name that is not there."""
+        if handler is None or handler not in self._handlers:
+            return ""
+        if handler not in self._codes:
+            self._codes[handler] = code.code_hash(self._handlers[handler])
+        return self._codes[handler]
+
+    def codes(self) -> Mapping[str, str]:
+        """Handler name to code hash, for all handlers."""
+        return {name: self.code(name) for name in self._handlers}
+
+    def extract(self, page: Fetched) -> Extracted:
+        """Run the page's handler and sort what it gives; nothing for a page without a handler.
+
+        Raises ExtractError when the page cannot be read, the handler fails, or it gives anything but links
+        and records. A record that cannot be stored is a rejection and costs nothing else.
+        """
+        if page.handler is None:
+            return Extracted()
+        handler = self._handlers.get(page.handler)
+        if handler is None:
+            raise ExtractError(f"{page.handler}: the site has no handler of this name any more")
+        view = Page(page, self._params(page.handler, page.url))
+        return extract.run(page.handler, handler, view, self._handlers, self.knobs.max_links)
+
+    def _params(self, handler: str, url: str) -> Mapping[str, str]:
+        for pattern, name in self._patterns:
+            if name == handler and (params := pattern.params(url)) is not None:
+                return params
+        return {}
+
+
+def _listed(name: str, given: Any, problems: list[str]) -> Iterable[Any]:
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        problems.append(f"{name}: a list, not {given!r}")
+        return ()
+    return given
+
+
+def _seed(seed: Any, problems: list[str]) -> str:
+    if not _is_url(seed):
+        problems.append(f"seed {seed!r}: not an absolute http or https URL")
+    return seed  # type: ignore[no-any-return]
+
+
+def _is_url(text: Any) -> bool:
+    return isinstance(text, str) and bool(re.match("https?://", text, re.I)) and ada_url.check_url(text)
+
+
+def _authority(host: Any, problems: list[str]) -> str:
+    if not isinstance(host, str) or re.search(r"[/?#@\s\\]", host) or not _is_url(f"http://{host}/"):
+        problems.append(f"host {host!r}: a name or name:port")
+        return ""
+    # Parsed under the other scheme, a default port would stay.
+    scheme = "https" if host.endswith(":443") else "http"
+    authority: str = ada_url.URL(f"{scheme}://{host}/").host
+    return authority
+
+
+def _number(name: str, value: Any, problems: list[str]) -> float:
+    if not _is_number(value) or value < 0:
+        problems.append(f"{name} {value!r}: a number of seconds, at least 0")
+        return 0.0
+    return float(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _headers(given: Any, problems: list[str]) -> dict[str, str]:
+    if not isinstance(given, Mapping):
+        problems.append(f"headers: a dict, not {given!r}")
+        return {}
+    for name, value in given.items():
+        if not isinstance(name, str) or not _HEADER.fullmatch(name) or not _is_header_text(value):
+            problems.append(f"header {name!r}: a name and a value of one ASCII line")
+        elif name.lower() == "user-agent":
+            problems.append("header 'User-Agent': say user_agent=...")
+    return dict(given)
+
+
+def _is_header_text(value: Any) -> bool:
+    return isinstance(value, str) and value.isascii() and value.isprintable()
+
+
+def _check_knob(name: str, value: Any) -> None:
+    whole = isinstance(_KNOBS[name], int)
+    if not _is_number(value) or (whole and not isinstance(value, int)):
+        raise SiteError(f"{name}={value!r}: a {'whole ' if whole else ''}number")
+    if value < 0 or (value == 0 and name != "threads"):
+        raise SiteError(f"{name}={value!r}: must be above 0")
