@@ -223,7 +223,9 @@ class Server:
         connection, self._connection = self._connected(), None
         try:
             answer = _exchange(connection, words)
-        except FrontierUnavailable:
+        except (
+            FrontierUnavailable
+        ):  # also READONLY: the server that took over may be reached by a new connection
             raise
         except (NoScriptError, FrontierError):
             self._connection = connection
@@ -241,7 +243,6 @@ def _exchange(connection: Any, words: Sequence[bytes | str | int]) -> Any:
     except ResponseError as error:
         if not isinstance(error, _NOT_NOW) and not str(error).startswith(_NOT_NOW_WORDS):
             raise FrontierError(f"Redis: {error}") from error
-        connection.disconnect()  # a demoted primary answers READONLY for ever; the next one may be elsewhere
         raise FrontierUnavailable(f"Redis: {error}") from error
     except (RedisError, OSError) as error:
         raise FrontierUnavailable(f"Redis: {error}") from error

@@ -70,6 +70,13 @@ def test_a_killed_process_is_not_seen_and_its_file_goes(tmp_path: Path, worker: 
     assert files(tmp_path) == []
 
 
+def test_two_lookers_do_not_take_each_other_for_the_owner(tmp_path: Path, worker: Holder) -> None:
+    worker.kill()
+    with open(tmp_path / "run" / f"worker-{worker.process.pid}") as looked_at:
+        fcntl.flock(looked_at, fcntl.LOCK_SH)
+        assert living(tmp_path) == []
+
+
 def test_a_pid_that_lives_again_is_not_taken_for_the_one_that_died(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / f"worker-{os.getpid()}").touch()
