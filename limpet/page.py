@@ -64,8 +64,7 @@ _SAME = (
     "title translate upper zfill"
 )
 _REFUSE = (
-    "__float__ __int__ __complex__ __index__ __iter__ __format__ "
-    "encode split rsplit splitlines partition rpartition"
+    "__float__ __int__ __index__ __iter__ __format__ encode split rsplit splitlines partition rpartition"
 )
 for _name in _SAME.split():
     setattr(Missing, _name, Missing._same)

@@ -90,13 +90,13 @@ class Site:
         """Register a handler for the pages whose URL fits `pattern`; of several the first one wins.
 
         `limpet.patterns` says what a pattern is. The handler's name is its function's. Stack the decorator
-        for several patterns. Raises SiteError for a malformed pattern and for a second handler of the same name.
+        for several patterns. Raises SiteError for a malformed pattern and for a second handler of a name.
         """
         compiled = Pattern(pattern)
 
         def register(handler: H) -> H:
             name = getattr(handler, "__name__", "")
-            if not inspect.isroutine(handler) or inspect.iscoroutinefunction(handler):
+            if not inspect.isfunction(inspect.unwrap(handler)) or inspect.iscoroutinefunction(handler):
                 raise SiteError(f"@site.page({pattern!r}): a handler is a plain function")
             if self._handlers.setdefault(name, handler) is not handler:
                 raise SiteError(f"a second handler {name!r}: each needs a name of its own")
