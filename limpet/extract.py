@@ -28,7 +28,7 @@ def run(name: str, handler: Handler, page: Page, names: Container[str], max_link
     basket = _Basket(name, names, max_links)
     for item in _items(name, handler, page):
         basket.add(item)
-    return Extracted(basket.links, basket.records, basket.rejections, basket.dropped)
+    return Extracted(list(basket.links.values()), basket.records, basket.rejections, basket.dropped)
 
 
 class _Basket:
@@ -36,7 +36,7 @@ class _Basket:
         self.name = name
         self.names = names
         self.max_links = max_links
-        self.links: list[Link] = []
+        self.links: dict[str, Link] = {}  # by URL without fragment: the first to a page wins, as in the store
         self.records: list[Record] = []
         self.rejections: list[Rejection] = []
         self.dropped: Counter[str] = Counter()
@@ -58,6 +58,7 @@ class _Basket:
     def _add_link(self, link: Link) -> None:
         try:
             plain = _plain(link)
+            page = plain.url.partition("#")[0]
         except clean.Absent as error:
             self.rejections.append(Rejection("", clean.printable(link.url), f"link not followed: {error}"))
             return
@@ -65,9 +66,13 @@ class _Basket:
             raise ExtractError(f"{self.name}: link to {clean.printable(link.url)}: {error}") from None
         if plain.to is not None and plain.to not in self.names:
             raise ExtractError(f"{self.name}: there is no handler {clean.printable(plain.to)!r} to link to")
+        if page in self.links:
+            return
         if len(self.links) >= self.max_links:
-            raise ExtractError(f"{self.name}: more than {self.max_links} links; see site.tune(max_links=...)")
-        self.links.append(plain)
+            raise ExtractError(
+                f"{self.name}: links to more than {self.max_links} pages; see site.tune(max_links=...)"
+            )
+        self.links[page] = plain
 
 
 def _plain(link: Link) -> Link:

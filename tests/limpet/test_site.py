@@ -408,6 +408,12 @@ def test_a_link_made_by_hand_is_checked(link, reason):
         run(lambda_named(lambda page: [link]))
 
 
+def test_the_first_link_to_a_page_wins_and_the_others_do_not_count():
+    body = b"<a href=/1#a><a href=/1#b><a href=/2><a href=/1>"
+    found = run(lambda_named(lambda page: page.links()), body, max_links=2)
+    assert [link.url for link in found.links] == ["http://h.example/1#a", "http://h.example/2"]
+
+
 def test_pages_are_read_in_many_threads_at_once():
     def give(page):
         yield Record("p", page.one(".sku"), {"words": page.all("i")})
@@ -433,7 +439,7 @@ def test_what_is_no_plain_function_is_no_handler(handler):
 def test_too_many_links_are_a_failure_and_not_fewer_links():
     body = b"<a href=/1><a href=/2><a href=/3>"
     assert len(run(lambda_named(lambda page: page.links()), body, max_links=3).links) == 3
-    with pytest.raises(ExtractError, match="give: more than 2 links"):
+    with pytest.raises(ExtractError, match="give: links to more than 2 pages"):
         run(lambda_named(lambda page: page.links()), body, max_links=2)
 
 
