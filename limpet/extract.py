@@ -70,7 +70,7 @@ class _Basket:
             return
         if len(self.links) >= self.max_links:
             raise ExtractError(
-                f"{self.name}: links to more than {self.max_links} pages; see site.tune(max_links=...)"
+                f"{self.name}: links to more than {self.max_links} pages; see tune(max_links=)"
             )
         self.links[page] = plain
 
