@@ -1,0 +1,341 @@
+"""The RQ worker that runs slices: one queue, one function, one fork per slice, and never a reason to stop.
+
+A worker opens no SQL store. It pops a ticket, looks at its raw hash (`allow`), gives the slice a token and
+forks a work-horse that runs the slice. It keeps the count of live slices, and when a horse ended otherwise
+than by returning it says so, for the leases under that token to be released at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, cast
+
+import redis
+from redis import Redis
+from rq import Queue, Worker
+from rq.exceptions import DequeueTimeout, StopRequested
+from rq.executions import Execution
+from rq.job import Job
+from rq.serializers import JSONSerializer
+from rq.utils import now as utc_now
+from rq.worker import WorkerStatus
+
+from limpet_consumers.allow import JOB_FUNCTION, Refusal, inspect, inspect_id
+from limpet_consumers.process import die_with_parent, orphaned
+from limpet_consumers.signals import StopFlag, held_back, let_through
+from limpet_consumers.tickets import Tickets
+
+WORKER_TTL = 30  # seconds; a pop waits for half of it, then the worker says again that it lives
+SIGN_OF_LIFE = 5  # seconds between two signs of life of a running slice
+SWEEP = 60.0  # seconds
+
+log = logging.getLogger("limpet.worker")
+
+_AWAY = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceContext:
+    """What a slice knows of its worker: its token, and whether it is to end (ask before each lease)."""
+
+    token: str
+    should_stop: Callable[[], bool]
+
+
+# Set before each fork, so that the horse finds its own; None outside of a worker.
+current: SliceContext | None = None
+
+
+class TicketQueue(Queue):
+    """A queue that hands out tickets alone. Whatever else is in it is deleted, counted and logged.
+
+    Each job is made of the very bytes that were inspected: nobody can exchange them in between.
+    """
+
+    tickets: Tickets
+
+    @classmethod
+    def of(cls, tickets: Tickets) -> TicketQueue:
+        queue = cls(tickets.queue_name, connection=tickets.client, serializer=JSONSerializer)
+        queue.tickets = tickets
+        return queue
+
+    @classmethod
+    def dequeue_any(
+        cls, queues: Iterable[Queue], timeout: int | None, *args: Any, **kwargs: Any
+    ) -> tuple[Job, Queue] | None:
+        """RQ's verb, for exactly one queue of this class: waits up to `timeout` seconds, None not at all."""
+        (queue,) = queues
+        assert isinstance(queue, TicketQueue)
+        while (job_id := queue._pop(timeout)) is not None:
+            if (job := queue._admit(job_id)) is not None:
+                return job, queue
+        return None
+
+    def _pop(self, timeout: int | None) -> bytes | None:
+        # A plain pop: a ticket that is lost with its worker is missed by the count and made anew.
+        if timeout is None:
+            return cast(bytes | None, self.connection.lpop(self.key))
+        reply = self.connection.blpop([self.key], timeout)
+        if reply is None:
+            raise DequeueTimeout(timeout, [self.key])
+        return cast(bytes, reply[1])
+
+    def _admit(self, job_id: bytes) -> Job | None:
+        verdict = inspect_id(job_id) or self._read(job_id)
+        if isinstance(verdict, Refusal):
+            log.warning("refused job %r, %s: %s", job_id[:40], verdict.reason, verdict.detail)
+            self.tickets.refuse(job_id, verdict.reason)
+            return None
+        return verdict
+
+    def _read(self, job_id: bytes) -> Job | Refusal | None:
+        key = b"rq:job:" + job_id
+        try:
+            raw = cast(dict[bytes, bytes], self.connection.hgetall(key))
+        except redis.exceptions.ResponseError as error:
+            return Refusal("hash", str(error))
+        if not raw:
+            return None  # lapsed, or run already
+        if self.connection.exists(key + b":dependents"):
+            return Refusal("field", "dependents")
+        tickets = self.tickets
+        refusal = inspect(raw, queue=self.name, crawl=tickets.crawl, function=tickets.function)
+        return refusal or self._build(job_id.decode(), raw)
+
+    def _build(self, job_id: str, raw: dict[bytes, bytes]) -> Job | Refusal:
+        try:
+            job = Job(job_id, connection=self.connection, serializer=JSONSerializer)
+            job.restore(raw)
+        except Exception as error:  # RQ's reader may stumble in any way; that must not end the worker
+            return Refusal("hash", f"{type(error).__name__}: {error}"[:100])
+        return job
+
+
+class SliceWorker(Worker):
+    """A fork worker for one crawl's tickets.
+
+    `on_horse_death(token)` is called after a work-horse ended otherwise than by returning from its slice; the
+    slice may hold nothing any more. `name` must never have been used before: tokens are made of it.
+    """
+
+    def __init__(
+        self, tickets: Tickets, name: str, *, parent: int, on_horse_death: Callable[[str], None]
+    ) -> None:
+        self.tickets = tickets
+        self._parent = parent
+        self._on_horse_death = on_horse_death
+        self._stopping = StopFlag()
+        self._waiting = False
+        self._slices = 0
+        self._horse_ended_with: int | None = None
+        self._swept_at = float("-inf")
+        _hush_rq()
+        super().__init__(
+            [TicketQueue.of(tickets)],
+            name=name,
+            connection=tickets.client,
+            queue_class=TicketQueue,
+            serializer=JSONSerializer,
+            default_result_ttl=0,
+            worker_ttl=WORKER_TTL,
+            maintenance_interval=10,
+            job_monitoring_interval=SIGN_OF_LIFE,
+            log_job_description=False,
+        )
+
+    @property
+    def stopping(self) -> bool:
+        """Whether a warm stop was asked for."""
+        return bool(self._stopping)
+
+    # -- life: register, say so, leave
+
+    def bootstrap(self, *args: Any, **kwargs: Any) -> None:
+        """Register; no log handlers of RQ's, and no listening for commands: a thread makes forks unsafe."""
+        self.register_birth()  # type: ignore[no-untyped-call]
+        self.set_state(WorkerStatus.STARTED)
+        self.tickets.touch_worker(self.name)
+
+    def run_maintenance_tasks(self) -> None:
+        """Say that this worker lives; once a minute sweep RQ's sets."""
+        if orphaned(self._parent):
+            raise StopRequested  # where the kernel does not see to it
+        self.tickets.touch_worker(self.name)
+        if time.monotonic() - self._swept_at > SWEEP:
+            self.tickets.sweep()
+            self._swept_at = time.monotonic()
+        self.last_cleaned_at = utc_now()  # type: ignore[assignment]
+
+    def register_death(self) -> None:
+        """Leave nothing behind. What cannot be removed now lapses."""
+        try:
+            self.tickets.forget_worker(self.name)
+        except redis.exceptions.RedisError as error:
+            log.info("worker %s: not signed off: %s", self.name, error)
+
+    # -- one slice
+
+    def dequeue_job_and_maintain_ttl(self, *args: Any, **kwargs: Any) -> tuple[Job, Queue] | None:
+        """RQ's verb; a stop interrupts it."""
+        self._waiting = True
+        try:
+            if self._stopping:
+                raise StopRequested
+            return super().dequeue_job_and_maintain_ttl(*args, **kwargs)
+        finally:
+            self._waiting = False
+
+    def execute_job(self, job: Job, queue: Queue) -> None:
+        """Fork a work-horse for one slice, wait for it, report it if it died."""
+        global current
+        self._slices += 1
+        token = f"{self.name}/{self._slices}"
+        current = SliceContext(token, self._should_stop(os.getpid()))
+        self._horse_ended_with = None
+        self.tickets.touch_slice(token)
+        try:
+            super().execute_job(job, queue)
+        finally:
+            if self._horse_ended_with is not None:
+                self._slice_ended(token)
+
+    def _should_stop(self, worker: int) -> Callable[[], bool]:
+        return lambda: bool(self._stopping) or orphaned(worker)
+
+    def _slice_ended(self, token: str) -> None:
+        if self._horse_ended_with != os.EX_OK:
+            log.warning("slice %s ended with wait status %s", token, self._horse_ended_with)
+            self._on_horse_death(token)
+        self.tickets.forget_slice(token)
+
+    def wait_for_horse(self) -> tuple[int | None, int | None, Any]:
+        """RQ's verb; keeps how the horse ended (-1: somebody else reaped it)."""
+        pid, status, usage = super().wait_for_horse()
+        self._horse_ended_with = -1 if status is None else status
+        return pid, status, usage
+
+    def maintain_heartbeats(self, job: Job, execution: Execution) -> None:
+        """Signs of life of a running slice. A Redis that is away is no reason to leave the horse alone."""
+        try:
+            super().maintain_heartbeats(job, execution)
+            self.tickets.touch_worker(self.name)
+            self.tickets.touch_slice(f"{self.name}/{self._slices}")
+        except _AWAY as error:
+            log.info("worker %s: no sign of life: %s", self.name, error)
+
+    def get_heartbeat_ttl(self, job: Job, working_time: float = 0.0) -> int:
+        """Seconds after which a running job without sign of life is lost to RQ (to us: `SLICE_LIFE_MS`)."""
+        return 6 * SIGN_OF_LIFE
+
+    # -- in the work-horse
+
+    def fork_work_horse(self, job: Job, queue: Queue) -> None:
+        """RQ's verb; a stop that arrives meanwhile is delivered when both sides know each other."""
+        with held_back():
+            super().fork_work_horse(job, queue)
+
+    def setup_work_horse_signals(self) -> None:
+        """Die with the worker. SIGTERM ends the slice softly, whoever sends it; Ctrl-C is for others."""
+        assert self.pid is not None
+        die_with_parent(self.pid)
+        signal.signal(signal.SIGTERM, self._stopping.handle)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        let_through()
+
+    def prepare_job_execution(self, job: Job, remove_from_intermediate_queue: bool = False) -> None:
+        """RQ's verb; the hash of a running job gets a time to live again: it may die with its worker."""
+        super().prepare_job_execution(job, remove_from_intermediate_queue)
+        assert job.timeout is not None
+        self.connection.expire(job.key, int(job.timeout) + 60)
+
+    def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
+        """RQ's verb; a slice that raised is an abnormal end for the worker too: its leases are still held."""
+        ended_well = super().perform_job(job, queue, execution)
+        sys.stdout.flush()  # RQ ends the horse with os._exit
+        if not ended_well:
+            os._exit(1)
+        return True
+
+    # -- stopping
+
+    def request_stop(self, signum: int, frame: FrameType | None) -> None:
+        """First signal: no more tickets, the running slice ends by itself. The next one ends all at once."""
+        self._shutdown_requested_date = utc_now()
+        signal.signal(signal.SIGINT, self.request_force_stop)
+        signal.signal(signal.SIGTERM, self.request_force_stop)
+        self._stopping.set()
+        self._stop_requested = True
+        self.handle_warm_shutdown_request()
+        if self._waiting:
+            raise StopRequested
+
+    def handle_warm_shutdown_request(self) -> None:
+        """Tell the work-horse to end its slice."""
+        if self.horse_pid:
+            self._signal_horse(signal.SIGTERM)
+
+    def kill_horse(self, sig: signal.Signals = signal.SIGKILL) -> None:
+        """Kill the horse, and the processes it may have started: they are in its group."""
+        try:
+            os.killpg(self.horse_pid, sig)
+        except ProcessLookupError:
+            self._signal_horse(sig)  # it has not made its group yet
+
+    def _signal_horse(self, sig: signal.Signals) -> None:
+        try:
+            os.kill(self.horse_pid, sig)
+        except ProcessLookupError:
+            pass
+
+
+def run_worker(
+    server_url: str,
+    crawl: str,
+    store_id: str,
+    name: str,
+    *,
+    parent: int,
+    on_horse_death: Callable[[str], None],
+    prepare: Callable[[], None],
+    function: str = JOB_FUNCTION,
+) -> int:
+    """Work until told to stop; returns the exit code, 0 after a stop that was asked for, else 1.
+
+    Call it in the main thread of a process that `parent` started: it dies with it. `prepare` is called once,
+    before the first fork, to import what every slice needs; it must open neither a store nor a connection.
+    """
+    die_with_parent(parent)
+    prepare()
+    client = Redis.from_url(server_url)
+    _wait_for(client)
+    tickets = Tickets(client, crawl, store_id, function=function)
+    worker = SliceWorker(tickets, name, parent=parent, on_horse_death=on_horse_death)
+    worker.work()
+    return 0 if worker.stopping else 1
+
+
+def _wait_for(client: Redis) -> None:
+    """Until the server answers, 1 to 60 s apart; says so once."""
+    pause = 1.0
+    while True:
+        try:
+            client.ping()
+            return
+        except _AWAY as error:
+            if pause == 1.0:
+                log.warning("waiting for Redis: %s", error)
+            time.sleep(pause)
+            pause = min(60.0, pause * 2)
+
+
+def _hush_rq() -> None:
+    for name in ("rq.worker", "rq.job", "rq.queue", "rq.registry"):
+        logging.getLogger(name).setLevel(logging.WARNING)
