@@ -32,7 +32,8 @@ class Site:
     """A site to crawl: `site = Site("shop", seeds=["https://shop.example/"])` in a file of its own.
 
     `name` names the crawl and its data. `hosts` (`name` or `name:port`) are in scope besides the seeds' own.
-    `delay` is the seconds from one request to the next on a host, `max_in_flight` the requests at a time.
+    `delay` is the seconds from one request to the next on a host: by default 1 s, and none on loopback and private
+    hosts. `max_in_flight` is the requests at a time on a host that has a delay.
     `allow_private` permits loopback and private addresses. `headers` go out with every request.
     `robots=False` leaves robots.txt unread. `user_agent` replaces the honest default, to which `contact` (a
     URL or an address) is added, so that the site's owner can reach you.
@@ -46,7 +47,7 @@ class Site:
         seeds: Iterable[str],
         *,
         hosts: Iterable[str] | None = None,
-        delay: float = 1.0,
+        delay: float | None = None,
         max_in_flight: int = 1,
         allow_private: bool = False,
         headers: Mapping[str, str] | None = None,
@@ -62,7 +63,7 @@ class Site:
         self.hosts = frozenset(_authority(host, problems) for host in _listed("hosts", hosts or (), problems))
         if not self.seeds and not self.hosts and not problems:
             problems.append("neither seeds nor hosts: there is nothing in scope")
-        self.delay = _number("delay", delay, problems)
+        self.delay = None if delay is None else _number("delay", delay, problems)
         self.max_in_flight = max_in_flight
         if type(max_in_flight) is not int or max_in_flight < 1:
             problems.append(f"max_in_flight {max_in_flight!r}: a whole number, at least 1")
@@ -72,8 +73,8 @@ class Site:
         self.allow_private = allow_private
         self.robots = robots
         self.headers: Mapping[str, str] = MappingProxyType(_headers(headers or {}, problems))
-        honest = f"limpet/{VERSION}" + (f" (+{contact})" if contact else "")
-        self.user_agent = honest if user_agent is None else user_agent
+        self._honest = user_agent is None and not contact
+        self.user_agent = _honest_agent(contact) if user_agent is None else user_agent
         if not _is_header_text(self.user_agent) or not self.user_agent.strip():
             problems.append(f"user_agent and contact: one line of ASCII, not {self.user_agent!r}")
         if problems:
@@ -115,6 +116,11 @@ class Site:
             _check_knob(name, value)
         self.knobs = dataclasses.replace(self.knobs, **knobs)  # type: ignore[arg-type]
 
+    def reach(self, contact: str) -> None:
+        """Add how to reach the operator to the default User-Agent, unless the site file says it already."""
+        if self._honest:
+            self.user_agent = _honest_agent(contact)
+
     def match(self, url: str) -> str | None:
         """The name of the handler whose pattern fits this canonical URL, or None."""
         for pattern, name in self._patterns:
@@ -153,6 +159,10 @@ class Site:
             if name == handler and (params := pattern.params(url)) is not None:
                 return params
         return {}
+
+
+def _honest_agent(contact: str | None) -> str:
+    return f"limpet/{VERSION}" + (f" (+{contact})" if contact else "")
 
 
 def _listed(name: str, given: Any, problems: list[str]) -> Iterable[Any]:

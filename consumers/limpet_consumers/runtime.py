@@ -36,8 +36,8 @@ class SiteRuntime(Protocol):
     @property
     def knobs(self) -> Knobs: ...
     @property
-    def delay(self) -> float:
-        """Seconds from start to start on a public host; loopback and private hosts have none."""
+    def delay(self) -> float | None:
+        """Seconds from start to start on a host; None: 1 s on public hosts, none on loopback and private ones."""
     @property
     def max_in_flight(self) -> int: ...
     @property

@@ -1,0 +1,53 @@
+"""`limpet _worker`: one RQ worker process, started by a supervisor and by nobody else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from limpet import job
+from limpet.cli import flags_of, place_options, site_argument
+from limpet.engine import Engine
+from limpet_consumers.slices import Place
+from limpet_consumers.worker import run_worker
+from limpet_store.errors import FrontierError
+from limpet_store.frontier import Frontier
+from limpet_store.presence import Presence
+from limpet_store.server import Server
+from limpet_store.valkey import ensure_server
+
+
+@click.command(name="_worker", hidden=True)
+@site_argument
+@click.option("--store-id", required=True)
+@click.option("--last-fence", type=int)
+@click.option("--name", required=True)
+@click.option("--parent", type=int, required=True)
+@click.option("--contact")
+@place_options
+def command(
+    site_file: Path, store_id: str, last_fence: int | None, name: str, parent: int, contact: str | None, **options: Any
+) -> int:
+    """Work on the crawl's tickets until told to stop, or until the parent is gone."""
+    flags = flags_of(options) | {"contact": contact}
+    engine = Engine(site_file, flags)
+    chosen, site = engine.settings, engine.site
+    # A worker takes no share in the embedded server: it is its supervisor's to stop.
+    url = chosen.redis_url or ensure_server(chosen.home).url
+
+    def bury(token: str) -> None:
+        try:
+            Frontier(Server(url), site.name, store_id).reap(f"{token}-")
+        except FrontierError:
+            pass  # the leases lapse
+
+    def prepare() -> None:
+        site.codes()  # hashed once, for all slices
+        job.workplace = job.Workplace(
+            site, Place(crawl=site.name, store=chosen.store_path, server_url=url, last_fence=last_fence), chosen.home
+        )
+
+    with Presence(chosen.home, "worker"):
+        return run_worker(url, site.name, store_id, name, parent=parent, on_horse_death=bury, prepare=prepare)

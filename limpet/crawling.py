@@ -1,0 +1,224 @@
+"""The main job: `limpet crawl` from its first line to its exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from types import FrameType
+
+from limpet.engine import Engine
+from limpet.exits import Exit, say
+from limpet.pool import Pool
+from limpet.progress import Progress
+from limpet.shown import one_line, plain, seconds
+from limpet_producer import enqueue
+from limpet_store import rounds, summary
+from limpet_store.errors import FrontierError
+from limpet_store.message import rfc3339
+
+POLL = 0.05  # seconds the pool is waited for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What the user asked for; seconds. `limit` bounds the pages of this run."""
+
+    limit: int | None = None
+    wait: float = 60.0
+    every: float | None = None
+    refresh: bool = False
+
+
+class Crawl:
+    """One run of the crawl command."""
+
+    def __init__(self, engine: Engine, wish: Wish) -> None:
+        self.engine = engine
+        self.wish = wish
+        self.store = engine.store
+        self._signal: int | None = None
+        self._last_fence: int | None = None
+        self._ending: str | None = None  # why it stops early
+        self._look_again = 0.0
+
+    def run(self) -> Exit:
+        """Crawl; returns how it ended."""
+        engine = self.engine
+        say(f"{engine.site.name}: state in {engine.settings.home}")
+        _ = engine.server
+        engine.presence()
+        ended = engine.recover()
+        if ended:
+            say(f"{ended} pages were in the hands of processes that died; they go on at once")
+        if not self._prepare():
+            return self._report()
+        self._explain_wait(ended)
+        with _Signals(self):
+            if not self._ended():
+                self._work()
+        return self._report()
+
+    # -- before
+
+    def _prepare(self) -> bool:
+        """Seeds, round, limit; False when there is nothing to do."""
+        engine, store = self.engine, self.store
+        enqueue.seeds(store, engine.site.seeds, engine.rules, now=engine.now())
+        self._say_changed_code()
+        current = rounds.last(store)
+        if current is not None and current.finished_at is not None and not rounds.pending(store):
+            if not self._new_round_is_due(current):
+                return False
+            rounds.start(store, "asked for" if self.wish.refresh else "scheduled", engine.now())
+        if rounds.refresh(store, engine.now()):
+            say(f"round {rounds.last(store).number}: every known page is looked at again")  # type: ignore[union-attr]
+        engine.relay()
+        if self.wish.limit is not None:
+            self._last_fence = store.db.value("SELECT fence FROM meta") + self.wish.limit
+        return True
+
+    def _new_round_is_due(self, current: rounds.Round) -> bool:
+        assert current.finished_at is not None
+        if self.wish.refresh:
+            return True
+        age = (self.engine.now() - current.started_at) / 1000
+        if self.wish.every is not None:
+            if age >= self.wish.every:
+                return True
+            say(f"round {current.number} began {seconds(age)} ago; the next is due in {seconds(self.wish.every - age)}")
+            return False
+        say(
+            f"round {current.number} was finished at {rfc3339(current.finished_at)}: nothing is left to do. "
+            "--refresh looks at every page again now, --every 24h when it is time"
+        )
+        return False
+
+    def _say_changed_code(self) -> None:
+        stale = summary.stale_pages(self.store, self.engine.site.codes())
+        if stale:
+            say(f"{stale} pages were read by handlers that have changed since; --refresh reads them again")
+
+    def _explain_wait(self, ended: int) -> None:
+        status = self.engine.frontier.status()
+        if status.leased and not ended and self.engine.nobody_works():
+            say(f"{status.leased} pages are leased; they are free within {seconds(self.engine.site.knobs.lease)}")
+
+    # -- meanwhile
+
+    def _work(self) -> None:
+        pool = self._pool()
+        progress = Progress(self.store)
+        pool.start()
+        try:
+            while not self._ended():
+                pool.poll(POLL)
+                progress.show()
+                if self.store.identity() != self.store.source:
+                    pool = self._reborn(pool)
+        finally:
+            self._stop(pool)
+            progress.end()
+
+    def _pool(self) -> Pool:
+        return Pool(self.engine, self.engine.settings.workers, last_fence=self._last_fence, on_line=say)
+
+    def _reborn(self, pool: Pool) -> Pool:
+        """The store went back in time and speaks as a new source: workers of the old life are replaced."""
+        pool.stop()
+        self.store.source = self.store.identity()
+        fresh = self._pool()
+        fresh.start()
+        return fresh
+
+    def _stop(self, pool: Pool) -> None:
+        if self._signal is not None:
+            say("stopping: pages in hand are finished or put back (again: at once)")
+        pool.stop()
+        try:
+            self.engine.recover()
+        except FrontierError as error:
+            say(f"Redis is away ({plain(str(error))}): the frontier is rebuilt by the next run")
+
+    def _ended(self) -> bool:
+        """Whether to stop, and why."""
+        if self._signal is not None:
+            return True
+        if not rounds.pending(self.store):
+            return self._finish()
+        if self._limit_reached():
+            self._ending = f"{self.wish.limit} pages, as asked for"
+            return True
+        return self._nothing_soon()
+
+    def _finish(self) -> bool:
+        try:
+            rounds.finish(self.store, self.engine.now())
+            self.engine.relay()
+        except FrontierError:
+            return False
+        return True
+
+    def _limit_reached(self) -> bool:
+        if self._last_fence is None or self.store.db.value("SELECT fence FROM meta") < self._last_fence:
+            return False
+        return self.store.db.one("SELECT 1 FROM pages WHERE open = 1 LIMIT 1") is None
+
+    def _nothing_soon(self) -> bool:
+        """Whether everything that is left is due later than the user wants to wait for."""
+        if time.monotonic() < self._look_again:
+            return False
+        self._look_again = time.monotonic() + 1.0
+        try:
+            now = self.engine.now()
+        except FrontierError:
+            return False
+        due = summary.next_due(self.store, now)
+        if due is None or due - now <= self.wish.wait * 1000:
+            return False
+        self._ending = f"nothing is due before {rfc3339(due)}"
+        return True
+
+    def signalled(self, number: int) -> None:
+        """A signal: the first stops softly; the second ends the process at once, as kill -9 would."""
+        if self._signal is not None:
+            os._exit(128 + number)  # the workers die with it
+        self._signal = number
+
+    # -- after
+
+    def _report(self) -> Exit:
+        facts = summary.summarise(self.store, self.engine.site.codes())
+        for line in summary.sentences(facts):
+            say(one_line(line))
+        if self._signal is not None:
+            say(f"interrupted; `limpet crawl {self.engine.site_file}` goes on from here")
+            return Exit.INTERRUPTED if self._signal == signal.SIGINT else Exit.TERMINATED
+        if self._ending:
+            say(f"stopped early: {self._ending}")
+            return Exit.STOPPED_EARLY
+        if rounds.pending(self.store):
+            return Exit.STOPPED_EARLY
+        if facts.imperfect:
+            return Exit.IMPERFECT
+        return Exit.COMPLETE if facts.records else Exit.EMPTY
+
+
+class _Signals:
+    """SIGINT and SIGTERM as a wish to stop, while workers run."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> None:
+        def handle(number: int, frame: FrameType | None) -> None:
+            self._crawl.signalled(number)
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, handle)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]

@@ -1,0 +1,205 @@
+"""One command's hold on a crawl: its settings, site, server, store and frontier, opened and left in order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from redis import Redis
+
+from limpet import home as homes
+from limpet import settings
+from limpet.load import load_site
+from limpet.site import Site
+from limpet_consumers.tickets import Tickets
+from limpet_store.admission import HostRules
+from limpet_store.errors import StoreUnavailable, UsageError
+from limpet_store.frontier import CursorMissing, Frontier
+from limpet_store.presence import Presence, anyone_working
+from limpet_store.rebuild import Rebuilt, rebuild
+from limpet_store.relay import Relay
+from limpet_store.server import Server, ServerFacts, check_server, connect
+from limpet_store.store import Store, StoreReborn
+from limpet_store.valkey import ServerUser, ensure_server
+from limpet_store.witness import Witness
+
+log = logging.getLogger("limpet")
+
+
+class Engine:
+    """A crawl as a command uses it. Close it (or use `with`) to leave cleanly.
+
+    What a command does not touch is not opened: the store and the server come up when they are first used.
+    """
+
+    def __init__(self, site_file: Path, flags: Mapping[str, Any] | None = None) -> None:
+        self.site_file = site_file
+        self.flags = dict(flags or {})
+        self.site: Site = load_site(site_file)
+        self.settings = settings.load(self.site.name, site_file, flags=flags)
+        if self.settings.contact:
+            self.site.reach(self.settings.contact)
+        self.rules = HostRules(
+            delay=self.site.delay, max_in_flight=self.site.max_in_flight, robots=self.site.robots
+        )
+        self._left = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave: connections first, the embedded server last, if nobody else uses it."""
+        self._left.close()
+
+    # -- the store
+
+    def has_store(self) -> bool:
+        """Whether this crawl was ever begun."""
+        return self.settings.store_path.exists()
+
+    @cached_property
+    def store(self) -> Store:
+        """The crawl's store, made if it is missing."""
+        homes.prepare(self.settings.home, self.settings.store_path)
+        store = Store.open(self.settings.store_path, self.site.name)
+        self._left.callback(store.close)
+        return store
+
+    def existing_store(self) -> Store:
+        """The crawl's store. Raises UsageError when there is none yet."""
+        if not self.has_store():
+            raise UsageError(f"{self.site.name} was never crawled: run `limpet crawl {self.site_file}` first")
+        return self.store
+
+    @cached_property
+    def witness(self) -> Witness:
+        witness = Witness(self.settings.store_path)
+        self._left.callback(witness.close)
+        return witness
+
+    # -- Redis
+
+    @property
+    def embedded(self) -> bool:
+        return self.settings.redis_url is None
+
+    @cached_property
+    def server_url(self) -> str:
+        """The server's URL; the embedded one is found or started first."""
+        if self.settings.redis_url is not None:
+            return self.settings.redis_url
+        homes.prepare(self.settings.home, self.settings.store_path)
+        user = ServerUser(self.settings.home)
+        self._left.callback(user.leave)
+        return ensure_server(self.settings.home).url
+
+    def revive_server(self) -> None:
+        """Start the embedded server again if it has died; a server elsewhere is somebody else's care."""
+        if self.embedded:
+            ensure_server(self.settings.home)
+
+    @cached_property
+    def facts(self) -> ServerFacts:
+        """What the server is. Raises ServerRefused for one that must not be used."""
+        return check_server(self.client)
+
+    @cached_property
+    def client(self) -> Redis:
+        """A plain client, for RQ's queue."""
+        client = connect(self.server_url)
+        self._left.callback(client.close)
+        return client
+
+    @cached_property
+    def server(self) -> Server:
+        _ = self.facts  # refuse before anything is written
+        server = Server(self.server_url)
+        self._left.callback(server.close)
+        return server
+
+    @property
+    def frontier(self) -> Frontier:
+        """The frontier of the store's present life."""
+        return Frontier(self.server, self.site.name, self.store.source.store_id)
+
+    @property
+    def tickets(self) -> Tickets:
+        return Tickets(
+            self.client, self.site.name, self.store.source.store_id, slice_seconds=self.site.knobs.slice
+        )
+
+    def now(self) -> int:
+        """The frontier's time in ms."""
+        return self.frontier.status().now
+
+    # -- recovery
+
+    @property
+    def lease_ms(self) -> int:
+        return round(self.site.knobs.lease * 1000)
+
+    def nobody_works(self) -> bool:
+        """Whether no worker can be alive: known on an embedded server alone, whose workers are all here."""
+        return self.embedded and not anyone_working(self.settings.home)
+
+    def relay(self) -> None:
+        """Apply what is committed; rebuilds first where the frontier was lost."""
+        for _ in range(3):
+            try:
+                Relay(self.store, self.frontier, self.witness).run()
+                return
+            except CursorMissing:
+                self.rebuild()
+            except StoreReborn as error:
+                log.error("%s", error)
+                self.store.source = self.store.identity()
+
+    def rebuild(self, *, asked: bool = False) -> Rebuilt | None:
+        """Build the frontier from SQL; `asked` drops a cursor that stands. None when another does it."""
+        drop = self.frontier.cursor() if asked else None
+        try:
+            return rebuild(
+                self.store, self.frontier, self.witness, lease=self.lease_ms, drop=drop,
+                nobody_works=self.nobody_works,
+            )  # fmt: skip
+        except StoreReborn as error:
+            log.error("%s", error)
+            self.store.source = self.store.identity()
+            return rebuild(
+                self.store, self.frontier, self.witness, lease=self.lease_ms, nobody_works=self.nobody_works
+            )
+
+    def recover(self) -> int:
+        """After a crash: end the leases of workers that cannot be alive; returns how many there were.
+
+        Elsewhere than on an embedded server they lapse, since their holders may be on another machine.
+        """
+        ended = self.frontier.reap("") if self.nobody_works() else 0
+        self.relay()
+        return ended
+
+    def presence(self) -> Presence:
+        """This process as one that lives in the home folder, until the engine is closed."""
+        presence = Presence(self.settings.home, "front").hold()
+        self._left.callback(presence.close)
+        return presence
+
+
+def worker_flags(engine: Engine) -> list[str]:
+    """The options with which a worker process finds the same crawl."""
+    chosen = engine.settings
+    if chosen.redis_url is None and not chosen.home.exists():
+        raise StoreUnavailable(f"{chosen.home} is gone")
+    flags = ["--home", str(chosen.home), "--store", str(chosen.store_path)]
+    if chosen.redis_url is not None:
+        flags += ["--redis", chosen.redis_url]
+    if chosen.contact:
+        flags += ["--contact", chosen.contact]
+    return flags

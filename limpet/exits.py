@@ -1,0 +1,55 @@
+"""Exit codes, and the one boundary where errors become a line and a code."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from enum import IntEnum
+
+import click
+
+from limpet.shown import plain
+from limpet_store.errors import LimpetError, UsageError
+
+
+class Exit(IntEnum):
+    """How a command ended; of several that hold, the one that comes first here."""
+
+    TERMINATED = 143  # SIGTERM; work released
+    INTERRUPTED = 130  # Ctrl-C; work released
+    WRONG_USE = 2  # something the user can mend; one line says how
+    FAILED = 1  # limpet failed, or a check did
+    STOPPED_EARLY = 4  # a limit, a pause, or nothing due for a while
+    IMPERFECT = 3  # complete, but with dead pages or rejected records
+    EMPTY = 5  # complete, with no record at all
+    COMPLETE = 0
+
+
+def guarded(command: Callable[[], object]) -> int:
+    """Run a command; its exit code. A user's mistake is one line on stderr, a bug keeps its traceback."""
+    try:
+        result = command()
+        return int(result) if isinstance(result, int) else Exit.COMPLETE
+    except UsageError as error:
+        say(f"limpet: {plain(str(error))}")
+        return Exit.WRONG_USE
+    except click.ClickException as error:
+        say(f"limpet: {plain(error.format_message())}")
+        return Exit.WRONG_USE
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return Exit.INTERRUPTED
+    except BrokenPipeError:  # `limpet export | head`: the reader has enough
+        sys.stderr.close()
+        return Exit.COMPLETE
+    except LimpetError as error:
+        say(f"limpet: {plain(str(error))}")
+        logging.getLogger("limpet").debug("where", exc_info=error)
+        return Exit.FAILED
+
+
+def say(line: str) -> None:
+    """One line of talk: to stderr, since stdout is data."""
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,36 @@
+"""The RQ job: `run_slice(crawl)`. It carries no URL and no data (R-3); what it works on is in SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from limpet_consumers import worker
+from limpet_consumers.runtime import SiteRuntime
+from limpet_consumers.slices import Place, Slice
+from limpet_store.presence import Presence
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """What a worker process found out before its first fork; its work-horses inherit it."""
+
+    site: SiteRuntime
+    place: Place
+    home: Path
+
+
+workplace: Workplace | None = None
+
+
+def run_slice(crawl: str) -> dict[str, int]:
+    """Work on the crawl for a while, in a work-horse; returns what was done, by name.
+
+    Raises RuntimeError outside a worker of this crawl.
+    """
+    here, context = workplace, worker.current
+    if here is None or context is None or here.place.crawl != crawl:
+        raise RuntimeError(f"no worker of {crawl!r}")
+    with Presence(here.home, "horse"):
+        slice_ = Slice(here.place, here.site, token=context.token, should_stop=context.should_stop)
+        return slice_.run(here.site.knobs.slice)

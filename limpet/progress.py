@@ -1,0 +1,53 @@
+"""Progress while a crawl runs: one line that is kept up to date in a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from limpet_store.store import Store
+
+EVERY_TTY, EVERY_PLAIN = 0.2, 5.0  # seconds between two lines
+RECENT = "SELECT coalesce(max(id), 0), (SELECT coalesce(max(rowid), 0) FROM records), (SELECT fence FROM meta) FROM pages"
+
+
+class Progress:
+    """Shows how far the store is. It asks for the ends of indexes, not for counts: the cost does not grow."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._tty = sys.stderr.isatty()
+        self._every = EVERY_TTY if self._tty else EVERY_PLAIN
+        self._shown_at = time.monotonic() - self._every + 0.5
+        self._before: tuple[float, int] | None = None
+        self._width = 0
+
+    def show(self) -> None:
+        """Show a line if it is time."""
+        now = time.monotonic()
+        if now - self._shown_at < self._every:
+            return
+        self._shown_at = now
+        pages, records, attempts = self._store.db.rows(RECENT)[0]
+        rate = self._rate(now, attempts)
+        self._write(f"{pages} pages found, {attempts} requests, {records} records{rate}")
+
+    def _rate(self, now: float, attempts: int) -> str:
+        before, self._before = self._before, (now, attempts)
+        if before is None or now <= before[0]:
+            return ""
+        return f", {(attempts - before[1]) / (now - before[0]):.0f} pages/s"
+
+    def _write(self, line: str) -> None:
+        if self._tty:
+            sys.stderr.write("\r" + line.ljust(self._width))
+            self._width = len(line)
+        else:
+            sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._tty and self._width:
+            sys.stderr.write("\r" + " " * self._width + "\r")
+            sys.stderr.flush()

@@ -1,0 +1,77 @@
+"""Put pages in: seeds, and the URLs that somebody asks for. A known page is a no-op."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from limpet_store.admission import Discovery, HostRules, Scope
+from limpet_store.canonical import admit
+from limpet_store.content import NotStorable, canonical_json, storable
+from limpet_store.errors import URLRejected
+from limpet_store.items import Link
+from limpet_store.store import Store
+
+CHUNK = 1_000  # URLs in one transaction
+MAX_DATA = 16_384  # bytes of JSON handed down with a page
+
+
+@dataclass(slots=True)
+class Enqueued:
+    """What became of the URLs. `rejected` holds (URL, reason)."""
+
+    new: int = 0
+    known: int = 0
+    rejected: list[tuple[str, str]] = field(default_factory=list)
+
+
+def seeds(store: Store, urls: Iterable[str], rules: HostRules, *, now: int) -> Enqueued:
+    """Add the seeds; their hosts are in scope from now on. A seed that is no URL raises URLRejected."""
+    found = [Discovery(address=admit(url), widens=True) for url in urls]
+    new = store.enqueue(found, rules, now=now, why="first")
+    return Enqueued(new, len({d.key for d in found}) - new)
+
+
+def links(
+    store: Store, wanted: Iterable[Link], scope: Scope, rules: HostRules, *, now: int
+) -> Enqueued:
+    """Add pages in transactions of up to 1,000; what is out of scope or malformed is rejected with the reason."""
+    result = Enqueued()
+    for chunk in _chunks(wanted):
+        found: dict[str, Discovery] = {}
+        for link in chunk:
+            try:
+                discovery = _discovery(link, scope)
+                found.setdefault(discovery.key, discovery)
+            except URLRejected as error:
+                result.rejected.append((link.url, error.reason))
+        new = store.enqueue(list(found.values()), rules, now=now, why="enqueued")
+        result.new += new
+        result.known += len(found) - new
+    return result
+
+
+def _discovery(link: Link, scope: Scope) -> Discovery:
+    address = admit(link.url)
+    if address not in scope:
+        raise URLRejected(link.url, "out of scope")
+    return Discovery(address=address, handler=link.to, data=_data(link), priority=link.priority)
+
+
+def _data(link: Link) -> str | None:
+    if link.data is None:
+        return None
+    try:
+        text = canonical_json(storable(link.data))
+    except NotStorable as error:
+        raise URLRejected(link.url, str(error)) from None
+    if len(text.encode()) > MAX_DATA:
+        raise URLRejected(link.url, f"data larger than {MAX_DATA} bytes")
+    return text
+
+
+def _chunks(wanted: Iterable[Link]) -> Iterator[list[Link]]:
+    source = iter(wanted)
+    while chunk := list(islice(source, CHUNK)):
+        yield chunk

@@ -1,0 +1,131 @@
+"""How a crawl stands, computed from the store's rows and never kept beside them (R-5)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from limpet_store.retry import LONGEST
+from limpet_store.store import Store
+
+STATES = "SELECT state, count(*) FROM pages WHERE kind = 'page' GROUP BY state"
+DEAD = "SELECT reason, count(*), min(url) FROM pages WHERE state = 'dead' AND kind = 'page' GROUP BY reason"
+RECORDS = "SELECT count(*), coalesce(sum(version), 0) FROM records WHERE gone = 0"
+UNMATCHED = "SELECT count(*), min(url) FROM pages WHERE code = ':' AND state = 'done' AND kind = 'page'"
+REJECTED = "SELECT count(*), min(reason) FROM rejections"
+NEXT_DUE = "SELECT min(due_at) FROM pages WHERE state = 'pending' AND due_at <= ?"
+BLOCKED = "SELECT name, blocked_until FROM hosts WHERE blocked_until > ? AND blocked_until <= ?"
+OPEN = "SELECT count(*) FROM pages WHERE open = 1"
+IMPERFECT = ("failed", "poison")  # reasons of death that spoil a crawl; broken links and robots.txt are the site's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """Counts of one crawl. `dead` maps a reason to (count, an example)."""
+
+    states: Mapping[str, int]
+    records: int
+    versions: int
+    dead: Mapping[str, tuple[int, str]]
+    rejected: int
+    rejection: str | None
+    unmatched: int
+    unmatched_url: str | None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    stale: int = 0
+    attempts: int = 0
+
+    @property
+    def imperfect(self) -> bool:
+        """Dead pages or rejected records: the crawl is complete, but not all of it."""
+        return self.rejected > 0 or any(reason in self.dead for reason in IMPERFECT)
+
+    @property
+    def repeat_rate(self) -> float | None:
+        """Attempts per stored record; a rise means crashes or lease trouble."""
+        return self.attempts / self.records if self.records else None
+
+
+def summarise(store: Store, codes: Mapping[str, str]) -> Summary:
+    """Count what there is. Costs an index scan of the pages: for people, not for loops."""
+    db = store.db
+    records, versions = db.rows(RECORDS)[0]
+    unmatched, unmatched_url = db.rows(UNMATCHED)[0]
+    rejected, rejection = db.rows(REJECTED)[0]
+    return Summary(
+        states=dict(db.rows(STATES)),
+        records=records,
+        versions=versions,
+        dead={reason or "failed": (count, url) for reason, count, url in db.rows(DEAD)},
+        rejected=rejected,
+        rejection=rejection,
+        unmatched=unmatched,
+        unmatched_url=unmatched_url,
+        dropped=dropped_links(store),
+        stale=stale_pages(store, codes),
+        attempts=db.value("SELECT fence FROM meta"),
+    )
+
+
+def dropped_links(store: Store) -> dict[str, int]:
+    """Links that were left out, by reason, on the newest visit of each page."""
+    counts: dict[str, int] = {}
+    for (text,) in store.db.rows("SELECT dropped FROM pages WHERE dropped IS NOT NULL"):
+        for reason, count in json.loads(text).items():
+            counts[reason] = counts.get(reason, 0) + count
+    return counts
+
+
+def stale_pages(store: Store, codes: Mapping[str, str]) -> int:
+    """Pages whose handler has changed, or is gone, since it read them."""
+    current = {f"{name}:{code}" for name, code in codes.items()} | {":"}
+    rows = store.db.rows("SELECT code, count(*) FROM pages WHERE code IS NOT NULL AND state = 'done' GROUP BY code")
+    return sum(count for code, count in rows if code not in current)
+
+
+def in_flight(store: Store) -> int:
+    """Pages attempted whose outcome is not committed; right after a kill: what may be repeated."""
+    return int(store.db.value(OPEN))
+
+
+def next_due(store: Store, now: int) -> int | None:
+    """When the next page can go, its host's block included (ms); None when nothing is pending.
+
+    A page that is due, or in flight, is due now.
+    """
+    found = store.db.value(NEXT_DUE, (now + LONGEST,))
+    if found is None:
+        pending = store.db.one("SELECT 1 FROM pages WHERE state = 'pending' LIMIT 1")
+        return now if pending else None
+    if found > now:
+        return int(found)
+    return _first_unblocked(store, now)
+
+
+def _first_unblocked(store: Store, now: int) -> int:
+    """Something is due: when the first of its hosts may be asked again."""
+    free = store.db.one(
+        """SELECT 1 FROM pages p JOIN hosts h ON h.id = p.host WHERE p.state = 'pending' AND p.due_at <= ?
+        AND (h.blocked_until <= ? OR h.blocked_until > ?) AND h.paused = 0 LIMIT 1""",
+        (now, now, now + LONGEST),
+    )
+    if free:
+        return now
+    rows = store.db.rows(BLOCKED, (now, now + LONGEST))
+    return min((int(until) for _, until in rows), default=now)
+
+
+def sentences(facts: Summary) -> Iterator[str]:
+    """The summary as lines for people, problems first."""
+    for reason, (count, url) in sorted(facts.dead.items()):
+        yield f"{count} pages dead ({reason}), e.g. {url}"
+    if facts.rejected:
+        yield f"{facts.rejected} records rejected, e.g. {facts.rejection}"
+    if facts.unmatched:
+        yield f"{facts.unmatched} pages matched no handler, e.g. {facts.unmatched_url}"
+    for reason, count in sorted(facts.dropped.items()):
+        yield f"{count} links not followed: {reason}"
+    counts = ", ".join(f"{count} {state}" for state, count in sorted(facts.states.items()))
+    rate = f", {facts.repeat_rate:.2f} requests per record" if facts.repeat_rate else ""
+    yield f"pages: {counts or 'none'}; records: {facts.records}{rate}"
