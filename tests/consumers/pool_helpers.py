@@ -1,6 +1,7 @@
 """A real server, a job to be run, and worker processes that die with the test.
 
-Loaded as a plugin by the tests beside it; run as a program it is a worker: URL CRAWL STORE_ID --name N --parent P.
+Loaded as a plugin by the tests beside it; run as a program it is a worker:
+URL CRAWL STORE_ID --name N --parent P.
 (PYTEST_DONT_REWRITE: the tests import it before pytest does.)
 """
 
@@ -68,8 +69,10 @@ def _answers(url: str) -> bool:
 
 @pytest.fixture
 def tickets(server_url: str) -> Tickets:
-    """The tickets of a crawl of its own for each test."""
-    return Tickets(Redis.from_url(server_url), "shop", uuid4().hex, function=FUNCTION)
+    """The tickets of a crawl, on an empty server."""
+    client = Redis.from_url(server_url)
+    client.flushall()
+    return Tickets(client, "shop", uuid4().hex, function=FUNCTION)
 
 
 class Stage:

@@ -8,6 +8,7 @@ import zlib
 
 import pytest
 from consumers.pool_helpers import FUNCTION  # noqa: TID251
+
 from limpet_consumers.allow import MAX_DATA, inspect, inspect_id
 from limpet_consumers.tickets import Tickets
 

@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+from redis import Redis
+
 from limpet_consumers import tickets as module
 from limpet_consumers.tickets import Tickets
-from redis import Redis
 
 pytest_plugins = ["consumers.pool_helpers"]
 

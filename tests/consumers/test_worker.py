@@ -6,11 +6,12 @@ import json
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import zlib
-from collections.abc import Callable
 
-import pytest
 from consumers.pool_helpers import FUNCTION, Stage, alive, eventually, one_worker  # noqa: TID251
+
 from limpet_consumers.tickets import Tickets
 
 pytest_plugins = ["consumers.pool_helpers"]
@@ -89,7 +90,7 @@ def test_each_forbidden_thing_is_refused_and_counted_and_the_worker_goes_on(
 def test_a_ticket_with_dependents_written_by_hand_is_refused(
     server_url: str, tickets: Tickets, stage: Stage
 ) -> None:
-    forge(tickets, {})
+    tickets.ensure(1)
     (job_id,) = tickets.client.lrange(f"rq:queue:{tickets.queue_name}", -1, -1)
     tickets.client.sadd(b"rq:job:" + job_id + b":dependents", "x")
     tickets.ensure(2)
@@ -109,7 +110,7 @@ def test_a_slice_that_ends_well_leaves_nothing_in_redis(
         worker.terminate()
         assert worker.wait(20) == 0
     left = set(tickets.client.keys("*")) - before
-    assert {key for key in left if not key.startswith(b"stage:")} == set()
+    assert {key for key in left if not key.startswith(b"stage:")} == {b"rq:queues"}
     assert stage.heard("deaths") == []
 
 
@@ -206,9 +207,8 @@ def test_a_second_signal_ends_a_slice_that_does_not_listen(
         horse = int(stage.heard("started")[0].split()[1])
         os.kill(horse, signal.SIGSTOP)
         # RQ takes two signals within a second for one that came twice.
-        eventually(lambda: worker.poll() is not None or worker.terminate())
-        assert worker.wait() == 0
-        assert not alive(horse)
+        eventually(lambda: not alive(horse) or worker.terminate())
+        assert worker.wait(20) == 0
     assert stage.heard("deaths") == ["w1/1"]
 
 
@@ -233,3 +233,23 @@ def test_a_wiped_server_does_not_end_the_worker(server_url: str, tickets: Ticket
         eventually(lambda: tickets.ensure(1))
         eventually(lambda: stage.heard("ended") == ["w1/1", "w1/2"])
         assert worker.poll() is None
+
+
+def test_a_stuck_process_ends_with_its_traceback_although_it_holds_the_gil() -> None:
+    program = (
+        "from collections import deque; from itertools import repeat\n"
+        "from limpet_consumers.process import rearm\n"
+        "def stuck(): deque(repeat(1), maxlen=0)\n"
+        "rearm(60); rearm(0.1); stuck()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+    assert ended.returncode == 1
+    assert b"in stuck" in ended.stderr
+
+
+def test_a_watchdog_that_was_called_off_bites_nobody() -> None:
+    program = (
+        "import time; from limpet_consumers.process import disarm, rearm\n"
+        "rearm(0.01); disarm(); time.sleep(0.1)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], timeout=60, check=True)
