@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from email.utils import parsedate_to_datetime
-from typing import Any
+from functools import partial
+
+from ada_url import join_url
 
 from limpet_consumers.http import FetchFailed, Response
 from limpet_store.admission import Discovery
@@ -31,25 +33,27 @@ def failed(attempt: Attempt, error: FetchFailed) -> Outcome:
 def without_body(attempt: Attempt, response: Response, now_ms: int) -> Outcome | None:
     """The outcome of a status that needs no reading; None for one whose body is to be extracted."""
     status = response.status
-    common: dict[str, Any] = {"attempt": attempt, "status": status}
+    outcome = partial(Outcome, attempt=attempt, status=status)
     if 200 <= status < 300 and status not in (204, 205, 206):
         return None
     if status == 304 and attempt.page.etag:
-        return Outcome(kind=Kind.UNCHANGED, **common)
+        return outcome(kind=Kind.UNCHANGED)
     if status == 410:
-        return Outcome(kind=Kind.GONE, error="410 Gone", **common)
+        return outcome(kind=Kind.GONE, error="410 Gone")
     if status == 404:
-        return _missing(attempt, common)
+        return _missing(attempt)
     if status in BLOCKS and not _refused_alone(attempt, status):
         wait = retry_after(response.headers.get("retry-after"), now_ms)
-        return Outcome(kind=Kind.BLOCKED, error=f"{status}: the host wants to be left alone", retry_after=wait, **common)
+        return outcome(
+            kind=Kind.BLOCKED, error=f"{status}: the host wants to be left alone", retry_after=wait
+        )
     if status >= 500 or status in AGAIN:
-        return Outcome(
-            kind=Kind.RETRY, error=f"HTTP status {status}", host_failed=True, jitter=random.random(), **common
+        return outcome(
+            kind=Kind.RETRY, error=f"HTTP status {status}", host_failed=True, jitter=random.random()
         )
     if status == 403:
-        return Outcome(kind=Kind.RETRY, error="HTTP status 403", jitter=random.random(), **common)
-    return Outcome(kind=Kind.DEAD, reason="failed", error=f"HTTP status {status}", **common)
+        return outcome(kind=Kind.RETRY, error="HTTP status 403", jitter=random.random())
+    return outcome(kind=Kind.DEAD, reason="failed", error=f"HTTP status {status}")
 
 
 def _refused_alone(attempt: Attempt, status: int) -> bool:
@@ -57,42 +61,42 @@ def _refused_alone(attempt: Attempt, status: int) -> bool:
     return status == 403 and attempt.page.status == 403
 
 
-def _missing(attempt: Attempt, common: dict[str, Any]) -> Outcome:
+def _missing(attempt: Attempt) -> Outcome:
     """404. Never seen: a broken link. Seen before: only a second look in another round takes it away."""
     page = attempt.page
-    if page.code is None and page.status != 404:
-        return Outcome(kind=Kind.DEAD, reason="broken link", error="404 Not Found", **common)
+    outcome = partial(Outcome, attempt=attempt, status=404)
+    if page.fetched_at is None:
+        return outcome(kind=Kind.DEAD, reason="broken link", error="404 Not Found")
     if page.status == 404:
-        return Outcome(kind=Kind.GONE, error="404 Not Found, twice", **common)
-    return Outcome(kind=Kind.DONE, code=page.code, error="404 Not Found: looked at again in the next round", **common)
+        return outcome(kind=Kind.GONE, error="404 Not Found, twice")
+    return outcome(kind=Kind.MISSING, error="404 Not Found: looked at again in the next round")
 
 
 def redirect(attempt: Attempt, response: Response) -> Outcome | None:
     """A redirect makes the page an alias and its target a page of its own; None for another status."""
     if response.status not in REDIRECTS:
         return None
-    page, common = attempt.page, {"attempt": attempt, "status": response.status}
+    page = attempt.page
+    outcome = partial(Outcome, attempt=attempt, status=response.status)
     location = response.headers.get("location", "").strip()
     try:
         target = admit(_join(page.canonical, location)) if location else None
     except URLRejected as error:
-        return Outcome(kind=Kind.DEAD, reason="failed", error=f"redirects to a URL that is {error.reason}", **common)
+        return outcome(kind=Kind.DEAD, reason="failed", error=f"redirects to a URL that is {error.reason}")
     if target is None:
-        return Outcome(kind=Kind.RETRY, error="a redirect without Location", jitter=random.random(), **common)
+        return outcome(kind=Kind.RETRY, error="a redirect without Location", jitter=random.random())
     if target.canonical == page.canonical:
-        return Outcome(kind=Kind.RETRY, error="redirects to itself", jitter=random.random(), **common)
+        return outcome(kind=Kind.RETRY, error="redirects to itself", jitter=random.random())
     if page.hops >= MOST_HOPS:
-        return Outcome(kind=Kind.DEAD, reason="failed", error=f"more than {MOST_HOPS} redirects", **common)
+        return outcome(kind=Kind.DEAD, reason="failed", error=f"more than {MOST_HOPS} redirects")
     discovery = Discovery(
         address=target, handler=page.handler, data=page.data, priority=page.priority, parent=page.id,
         depth=page.depth, hops=page.hops + 1, widens=page.depth == 0,
     )  # fmt: skip
-    return Outcome(kind=Kind.ALIAS, error=target.canonical, discoveries=(discovery,), **common)
+    return outcome(kind=Kind.ALIAS, error=target.canonical, discoveries=(discovery,))
 
 
 def _join(base: str, location: str) -> str:
-    from ada_url import join_url
-
     try:
         return str(join_url(base, location))
     except ValueError:

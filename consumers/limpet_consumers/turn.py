@@ -102,13 +102,13 @@ class Worker:
             leases = self._lease() if take else []
         except FrontierError as error:
             trouble = error
+        busy = bool(leases or self.in_hand())  # what is committed here may make more visible
         started = self._transact(leases)
         try:
             self.relay()
         except FrontierError as error:
             trouble = trouble or error
         self._inflight.start(started)
-        busy = bool(leases or started or self._finished or len(self._inflight))
         self._finished = self._inflight.collect()
         self.held.drop(outcome.attempt.page.id for outcome in self._finished)
         self._note(self.clock.boot() - began)
@@ -131,6 +131,7 @@ class Worker:
             )
         except CursorMissing:
             self.rebuild()
+            self.progress.next_at = self.clock.now()
             return []
         self.clock.told(reply.now)
         self.progress.next_at = reply.next_at
@@ -146,7 +147,9 @@ class Worker:
             now=self.clock.now(), busy=len(self._inflight) > 0, max_lost=self.limits.max_lost,
             allowed=self._robots.allowed, fresh=self.held.fresh, last_fence=self._last_fence,
         )  # fmt: skip
-        result = self.store.turn(self._finished, leases, deciding=deciding, limits=self.limits, hosts=self.hosts)
+        result = self.store.turn(
+            self._finished, leases, deciding=deciding, limits=self.limits, hosts=self.hosts
+        )
         if any(outcome.kind is Kind.ALIAS for outcome in self._finished):
             self._scope.reload()
         self.progress.outcomes += len(self._finished) - result.refused
@@ -235,4 +238,3 @@ class Worker:
         elif wanted > 1 and (isinstance(self._inflight, Inline) or not current / 2 <= wanted <= current * 2):
             self._inflight.close()
             self._inflight = Threaded(self._run, wanted)
-

@@ -13,7 +13,7 @@ from limpet_store.retry import LONGEST, effective
 
 SUSPECT = 2  # losses after which a page is tried alone
 READ = """SELECT p.id, p.host, p.kind, p.url, p.canonical, p.method, p.body, p.handler, p.data, p.depth, p.hops,
-  p.priority, p.state, p.due_at, p.round, p.failures, p.lost, p.open, p.status, p.etag, p.code,
+  p.priority, p.state, p.due_at, p.round, p.failures, p.lost, p.open, p.status, p.fetched_at, p.etag, p.code,
   h.blocked_until, h.paused, h.robots_at, h.delay
 FROM pages p JOIN hosts h ON h.id = p.host WHERE p.id = ?"""
 MARK = "UPDATE pages SET open = 1, fence = ?, nonce = ?, attempted_at = ?, lost = ? WHERE id = ?"
@@ -42,6 +42,7 @@ class PageRow(NamedTuple):
     lost: int
     open: int
     status: int | None
+    fetched_at: int | None
     etag: str | None
     code: str | None
     blocked_until: int

@@ -62,9 +62,13 @@ class Database:
             raise StoreUnavailable(f"{path}: no such store")
         self._owner = (os.getpid(), threading.get_ident())
         # A lock file of its own, opened here and never inherited: an flock is shared over a fork.
-        self._lock = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._lock = os.open(
+            path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+        )
         try:
-            self._raw = sqlite.connect(str(path), isolation_level=None, timeout=BUSY_DEADLINE, cached_statements=256)
+            self._raw = sqlite.connect(
+                str(path), isolation_level=None, timeout=BUSY_DEADLINE, cached_statements=256
+            )
             self._prepare()
         except sqlite.Error as error:
             os.close(self._lock)

@@ -29,5 +29,10 @@ def begin(store: Store, seen_as: str) -> bool:
         store.db.run("UPDATE meta SET store_id = ?, epoch = ?, life = ?", (born, source.epoch, life))
         message = gap_message(source, before=seen_as, at=wall_ms())
         outbox.append(store.db, [Entry("gap", messages=[message])], wall_ms())
-    log.error("%s went back in time: it speaks as a new source from now on (%s, was %s)", store.db.path, born, seen_as)
+    log.error(
+        "%s went back in time: it speaks as a new source from now on (%s, was %s)",
+        store.db.path,
+        born,
+        seen_as,
+    )
     return True

@@ -51,7 +51,11 @@ def changed(before: str | None, after: str) -> list[str]:
     old = json.loads(before) if before else None
     new = json.loads(after)
     old, new = old or {}, new or {}
-    return sorted(name for name in old.keys() | new.keys() if (name in old, old.get(name)) != (name in new, new.get(name)))
+    return sorted(
+        name
+        for name in old.keys() | new.keys()
+        if (name in old, old.get(name)) != (name in new, new.get(name))
+    )
 
 
 def round_message(source: Source, *, number: int, why: str, started_at: int, at: int) -> str:

@@ -16,7 +16,9 @@ OLDEST = """SELECT id, host FROM pages WHERE state = 'pending' AND (due_at <= ? 
 ORDER BY due_at LIMIT 1"""
 
 
-def check(store: Store, frontier: Frontier, now: int, rebuild: Callable[[tuple[int, str] | None], None]) -> bool:
+def check(
+    store: Store, frontier: Frontier, now: int, rebuild: Callable[[tuple[int, str] | None], None]
+) -> bool:
     """Rebuild if the oldest due page is in no frontier although everything is relayed; True when it did so.
 
     The outbox top is read before the page and again after it, and the cursor must equal it: else a row that

@@ -24,6 +24,7 @@ class Kind(Enum):
 
     DONE = "done"  # 2xx, extracted
     UNCHANGED = "unchanged"  # 304
+    MISSING = "missing"  # 404 of a page seen before: looked at again in the next round
     ALIAS = "alias"  # redirected; the target is a page of its own
     GONE = "gone"  # 410, or missing twice
     DEAD = "dead"  # will not be tried again this round
@@ -78,7 +79,15 @@ FINISH = """UPDATE pages SET state = ?, open = 0, failures = 0, lost = 0, status
 fetched_at = coalesce(?, fetched_at), etag = ?, code = ?, dropped = ? WHERE id = ?"""
 AGAIN = """UPDATE pages SET open = 0, lost = ?, failures = ?, due_at = ?, status = coalesce(?, status),
 error = coalesce(?, error) WHERE id = ?"""
-STATE = {Kind.DONE: "done", Kind.UNCHANGED: "done", Kind.ALIAS: "alias", Kind.GONE: "gone", Kind.DEAD: "dead"}
+STATE = {
+    Kind.DONE: "done",
+    Kind.UNCHANGED: "done",
+    Kind.MISSING: "done",
+    Kind.ALIAS: "alias",
+    Kind.GONE: "gone",
+    Kind.DEAD: "dead",
+}
+AS_IT_WAS = frozenset({Kind.UNCHANGED, Kind.MISSING})  # what it was extracted by, and rejected, stands
 
 
 def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
@@ -114,7 +123,7 @@ def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry:
     if outcome.kind is Kind.GONE:
         entry.messages += records.remove_page(db, context.source, seen)
     fresh = at if outcome.kind in (Kind.DONE, Kind.UNCHANGED) else None
-    keep = outcome.kind is Kind.UNCHANGED  # a 304 renews; what it was extracted by stands
+    keep = outcome.kind in AS_IT_WAS
     db.run(
         FINISH,
         (
@@ -136,7 +145,10 @@ def _store_rejections(db: Database, outcome: Outcome, at: int) -> None:
     db.run("DELETE FROM rejections WHERE page = ?", (page,))
     if outcome.rejections:
         rows = [(page, n, r.type, r.key, r.reason, r.value, at) for n, r in enumerate(outcome.rejections)]
-        db.many("INSERT INTO rejections (page, n, type, key, reason, value, at) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        db.many(
+            "INSERT INTO rejections (page, n, type, key, reason, value, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
 
 
 def _store_robots(db: Database, outcome: Outcome, host: Host, at: int) -> None:
@@ -161,12 +173,12 @@ def _again(db: Database, outcome: Outcome, host: Host, context: Context, lost: i
     failures, due = page.failures, page.due_at
     if outcome.kind is Kind.BLOCKED:
         _block(db, outcome, host, context)
-    elif outcome.kind is Kind.RETRY:
-        if not (outcome.host_failed and _host_failed(db, outcome, host, context)):
-            failures += 1
-            if failures >= context.limits.max_attempts and page.kind != "robots":  # no rules, no pages: it goes on
-                return _die(db, outcome, host)
-            due = now + retry.page_delay(failures, outcome.jitter, context.limits.time_scale)
+    elif outcome.kind is Kind.RETRY and not _host_charged(db, outcome, host, context):
+        failures += 1
+        # robots.txt never dies: a host without rules gives out no page, so it is asked on and on.
+        if failures >= context.limits.max_attempts and page.kind != "robots":
+            return _die(db, outcome, host)
+        due = now + retry.page_delay(failures, outcome.jitter, context.limits.time_scale)
     if outcome.kind is not Kind.PUT_BACK:
         lost = 0
     db.run(AGAIN, (lost, failures, due, outcome.status, outcome.error, page.id))
@@ -184,17 +196,21 @@ def _block(db: Database, outcome: Outcome, host: Host, context: Context) -> None
         return  # it began before the current block: the same episode
     host.blocks += 1
     host.blocked_at = context.now
-    host.blocked_until = context.now + retry.block(host.blocks, outcome.retry_after, context.limits.time_scale)
+    host.blocked_until = context.now + retry.block(
+        host.blocks, outcome.retry_after, context.limits.time_scale
+    )
     hosts.save(db, host)
 
 
-def _host_failed(db: Database, outcome: Outcome, host: Host, context: Context) -> bool:
+def _host_charged(db: Database, outcome: Outcome, host: Host, context: Context) -> bool:
     """Count a failure that may be the host's; True when the host is charged and the page is not."""
+    if not outcome.host_failed:
+        return False
     if outcome.attempt.at < host.blocked_at:
         return True
     host.streak += 1
     charged = host.streak >= retry.STREAK
-    if charged:
+    if charged:  # while it rests it gives out one probe page at a time
         host.rests += 1
         host.blocked_at = context.now
         host.blocked_until = context.now + retry.rest(host.rests, context.limits.time_scale)

@@ -38,7 +38,9 @@ def insert(db: Database, found: Iterable[Discovery], rules: HostRules, now: int,
     ids, ops = hosts.ensure(db, ((d.address, d.widens) for d in found), rules, now, round_)
     top = db.value("SELECT coalesce(max(id), 0) FROM pages")
     db.many(INSERT, (_row(d, ids, now, round_) for d in found))
-    ops += ranges("n", ((page, host, due, shift(priority)) for page, host, due, priority in db.rows(NEW, (top,))))
+    ops += ranges(
+        "n", ((page, host, due, shift(priority)) for page, host, due, priority in db.rows(NEW, (top,)))
+    )
     return ops
 
 

@@ -26,7 +26,9 @@ HOSTS = """SELECT id, delay, max_in_flight, blocked_until, paused,
 FROM hosts WHERE id > ? ORDER BY id LIMIT ?"""
 PAGES = """SELECT id, host, due_at, priority, open, nonce FROM pages
 WHERE state = 'pending' AND id > ? AND (due_at <= ? OR due_at > ?) ORDER BY id LIMIT ?"""
-MESSAGES = "SELECT seq, messages FROM outbox WHERE seq > ? AND seq <= ? AND messages <> '' ORDER BY seq LIMIT ?"
+MESSAGES = (
+    "SELECT seq, messages FROM outbox WHERE seq > ? AND seq <= ? AND messages <> '' ORDER BY seq LIMIT ?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,4 +147,3 @@ def _batched(rows: list[tuple[int, str]]) -> Iterator[list[str | int]]:
                 args = []
     if args:
         yield args
-

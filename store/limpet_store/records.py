@@ -50,7 +50,9 @@ def prepare(source: str, record: Record) -> PartWrite:
     """Validate and encode a record before the transaction. Raises NotStorable."""
     key = storable(str(record.key), "key")
     data = canonical_json(storable(dict(record.data)))
-    return PartWrite(record_id(source, record.type, key), record.type, key, record.part, data, content_hash(data))
+    return PartWrite(
+        record_id(source, record.type, key), record.type, key, record.part, data, content_hash(data)
+    )
 
 
 def upsert(db: Database, source: Source, writes: Iterable[PartWrite], seen: Seen) -> list[str]:
@@ -87,7 +89,10 @@ def _settle(db: Database, source: Source, write: PartWrite, seen: Seen) -> list[
     hash_ = parts[0][3] if len(parts) == 1 else content_hash(content)
     found = db.one(FIND, (write.record,))
     if found is None:
-        db.run(NEW, (write.record, source.crawl, write.type, write.key, seen.url, hash_, content, seen.at, seen.at))
+        db.run(
+            NEW,
+            (write.record, source.crawl, write.type, write.key, seen.url, hash_, content, seen.at, seen.at),
+        )
         version, before, kind = 1, None, "created"
     else:
         version, before, kind = found[0] + 1, found[2], "created" if found[3] else "changed"
@@ -115,7 +120,10 @@ def remove_page(db: Database, source: Source, seen: Seen) -> list[str]:
 
     Returns the messages. The attempt behind `seen` has the newest fence of the page, so nothing newer is lost.
     """
-    records = [r for (r,) in db.rows("SELECT DISTINCT record FROM parts WHERE page = ? ORDER BY record", (seen.page,))]
+    records = [
+        r
+        for (r,) in db.rows("SELECT DISTINCT record FROM parts WHERE page = ? ORDER BY record", (seen.page,))
+    ]
     db.run("DELETE FROM parts WHERE page = ? AND fence <= ?", (seen.page, seen.fence))
     messages = []
     for record in records:

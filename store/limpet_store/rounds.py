@@ -48,7 +48,8 @@ def start(store: Store, why: str, now: int) -> Round:
         if current is None or current.finished_at is not None:
             number = current.number + 1 if current else 1
             store.db.run(
-                "INSERT INTO rounds (number, why, started_at, refreshed_to) VALUES (?, ?, ?, 0)", (number, why, now)
+                "INSERT INTO rounds (number, why, started_at, refreshed_to) VALUES (?, ?, ?, 0)",
+                (number, why, now),
             )
             current = Round(number, why, now, 0, None)
     return current
@@ -83,7 +84,12 @@ def finish(store: Store, now: int) -> bool:
     with store.db.write():
         store.check_identity()
         current = last(store)
-        if current is None or current.finished_at is not None or current.refreshed_to is not None or pending(store):
+        if (
+            current is None
+            or current.finished_at is not None
+            or current.refreshed_to is not None
+            or pending(store)
+        ):
             return False
         store.db.run("UPDATE rounds SET finished_at = ? WHERE number = ?", (now, current.number))
         message = round_message(

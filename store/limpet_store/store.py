@@ -132,7 +132,9 @@ class Store:
 
     def _widen(self, found: Iterable[Discovery]) -> None:
         origins = {(d.address.scheme, d.address.name, d.address.port) for d in found}
-        self.db.many("UPDATE hosts SET scope = 1 WHERE scheme = ? AND name = ? AND port = ? AND scope = 0", origins)
+        self.db.many(
+            "UPDATE hosts SET scope = 1 WHERE scheme = ? AND name = ? AND port = ? AND scope = 0", origins
+        )
 
     def _open_round(self, why: str, now: int) -> int:
         found = self.db.one(OPEN_ROUND)

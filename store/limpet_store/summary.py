@@ -17,7 +17,10 @@ REJECTED = "SELECT count(*), min(reason) FROM rejections"
 NEXT_DUE = "SELECT min(due_at) FROM pages WHERE state = 'pending' AND due_at <= ?"
 BLOCKED = "SELECT name, blocked_until FROM hosts WHERE blocked_until > ? AND blocked_until <= ?"
 OPEN = "SELECT count(*) FROM pages WHERE open = 1"
-IMPERFECT = ("failed", "poison")  # reasons of death that spoil a crawl; broken links and robots.txt are the site's
+IMPERFECT = (
+    "failed",
+    "poison",
+)  # reasons of death that spoil a crawl; broken links and robots.txt are the site's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +83,9 @@ def dropped_links(store: Store) -> dict[str, int]:
 def stale_pages(store: Store, codes: Mapping[str, str]) -> int:
     """Pages whose handler has changed, or is gone, since it read them."""
     current = {f"{name}:{code}" for name, code in codes.items()} | {":"}
-    rows = store.db.rows("SELECT code, count(*) FROM pages WHERE code IS NOT NULL AND state = 'done' GROUP BY code")
+    rows = store.db.rows(
+        "SELECT code, count(*) FROM pages WHERE code IS NOT NULL AND state = 'done' GROUP BY code"
+    )
     return sum(count for code, count in rows if code not in current)
 
 
