@@ -66,6 +66,7 @@ class Crawl:
         """Seeds, round, limit; False when there is nothing to do."""
         engine, store = self.engine, self.store
         enqueue.seeds(store, engine.site.seeds, engine.rules, now=engine.now())
+        store.follow(engine.rules, now=engine.now())
         self._say_changed_code()
         current = rounds.last(store)
         if current is not None and current.finished_at is not None and not rounds.pending(store):

@@ -38,6 +38,7 @@ class SiteRuntime(Protocol):
     @property
     def delay(self) -> float | None:
         """Seconds from start to start on a host; None: 1 s on public hosts, none on loopback and private ones."""
+
     @property
     def max_in_flight(self) -> int: ...
     @property
@@ -45,6 +46,7 @@ class SiteRuntime(Protocol):
     @property
     def robots(self) -> bool:
         """Whether robots.txt is fetched and obeyed."""
+
     @property
     def user_agent(self) -> str: ...
     @property

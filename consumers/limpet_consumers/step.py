@@ -38,13 +38,17 @@ class Timing:
 class Step:
     """Turns attempts into outcomes for one site."""
 
-    def __init__(self, site: SiteRuntime, http: Http, scope: Scope, now: Callable[[], int], timing: Timing) -> None:
+    def __init__(
+        self, site: SiteRuntime, http: Http, scope: Scope, now: Callable[[], int], timing: Timing
+    ) -> None:
         self._site = site
         self._http = http
         self._scope = scope
         self._now = now
         self._timing = timing
-        self._headers = {"Accept-Encoding": "gzip", "Accept": "*/*", "Connection": "keep-alive"} | dict(site.headers)
+        self._headers = {"Accept-Encoding": "gzip", "Accept": "*/*", "Connection": "keep-alive"} | dict(
+            site.headers
+        )
         self._headers.setdefault("User-Agent", site.user_agent)
 
     def run(self, attempt: Attempt) -> Outcome:
@@ -111,7 +115,11 @@ class Step:
             found = self._site.extract(fetched)
         except ExtractError as error:
             return Outcome(
-                attempt=attempt, kind=Kind.RETRY, status=response.status, error=str(error), jitter=random.random()
+                attempt=attempt,
+                kind=Kind.RETRY,
+                status=response.status,
+                error=str(error),
+                jitter=random.random(),
             )
         discoveries, dropped = discover(
             found.links, self._scope, parent=page.id, depth=page.depth + 1, home=page.canonical
@@ -136,7 +144,9 @@ def prepare(source: str, found: Extracted) -> tuple[list[PartWrite], list[Reject
             continue
         first = parts.setdefault((write.record, write.part), write)
         if first.hash != write.hash:
-            rejections.append(Rejection(record.type, write.key, "twice on one page, with different data", write.data[:200]))
+            rejections.append(
+                Rejection(record.type, write.key, "twice on one page, with different data", write.data[:200])
+            )
     return list(parts.values()), rejections
 
 

@@ -114,7 +114,9 @@ class Transport:
         except FetchFailed:
             raise
         except PrivatePeer as error:
-            raise FetchFailed(f"peer {error} is private: allow_private=True lets it", host=False, final=True) from None
+            raise FetchFailed(
+                f"peer {error} is private: allow_private=True lets it", host=False, final=True
+            ) from None
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             raise FetchFailed(_reason(error)) from None
         wait = (time.monotonic() - began) - (time.thread_time() - cpu)

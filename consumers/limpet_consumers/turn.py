@@ -148,7 +148,7 @@ class Worker:
             allowed=self._robots.allowed, fresh=self.held.fresh, last_fence=self._last_fence,
         )  # fmt: skip
         result = self.store.turn(
-            self._finished, leases, deciding=deciding, limits=self.limits, hosts=self.hosts
+            self._finished, leases, deciding=deciding, limits=self.limits, hosting=self.hosts
         )
         if any(outcome.kind is Kind.ALIAS for outcome in self._finished):
             self._scope.reload()

@@ -28,7 +28,13 @@ from limpet_store.valkey import ensure_server
 @click.option("--contact")
 @place_options
 def command(
-    site_file: Path, store_id: str, last_fence: int | None, name: str, parent: int, contact: str | None, **options: Any
+    site_file: Path,
+    store_id: str,
+    last_fence: int | None,
+    name: str,
+    parent: int,
+    contact: str | None,
+    **options: Any,
 ) -> int:
     """Work on the crawl's tickets until told to stop, or until the parent is gone."""
     flags = flags_of(options) | {"contact": contact}
@@ -46,7 +52,9 @@ def command(
     def prepare() -> None:
         site.codes()  # hashed once, for all slices
         job.workplace = job.Workplace(
-            site, Place(crawl=site.name, store=chosen.store_path, server_url=url, last_fence=last_fence), chosen.home
+            site,
+            Place(crawl=site.name, store=chosen.store_path, server_url=url, last_fence=last_fence),
+            chosen.home,
         )
 
     with Presence(chosen.home, "worker"):

@@ -33,9 +33,7 @@ def seeds(store: Store, urls: Iterable[str], rules: HostRules, *, now: int) -> E
     return Enqueued(new, len({d.key for d in found}) - new)
 
 
-def links(
-    store: Store, wanted: Iterable[Link], scope: Scope, rules: HostRules, *, now: int
-) -> Enqueued:
+def links(store: Store, wanted: Iterable[Link], scope: Scope, rules: HostRules, *, now: int) -> Enqueued:
     """Add pages in transactions of up to 1,000; what is out of scope or malformed is rejected with the reason."""
     result = Enqueued()
     for chunk in _chunks(wanted):

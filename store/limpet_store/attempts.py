@@ -14,7 +14,7 @@ from limpet_store.retry import LONGEST, effective
 SUSPECT = 2  # losses after which a page is tried alone
 READ = """SELECT p.id, p.host, p.kind, p.url, p.canonical, p.method, p.body, p.handler, p.data, p.depth, p.hops,
   p.priority, p.state, p.due_at, p.round, p.failures, p.lost, p.open, p.status, p.fetched_at, p.etag, p.code,
-  h.blocked_until, h.paused, h.robots_at, h.delay
+  h.blocked_until, h.paused, h.robots_at, max(h.delay, h.crawl_delay)
 FROM pages p JOIN hosts h ON h.id = p.host WHERE p.id = ?"""
 MARK = "UPDATE pages SET open = 1, fence = ?, nonce = ?, attempted_at = ?, lost = ? WHERE id = ?"
 BURY = "UPDATE pages SET state = 'dead', open = 0, reason = ?, error = ?, lost = ?, fence = ? WHERE id = ?"

@@ -13,7 +13,7 @@ from limpet_store.ops import Op
 INSERT = """INSERT OR IGNORE INTO hosts (scheme, name, port, scope, delay, max_in_flight)
 VALUES (?, ?, ?, ?, ?, ?)"""
 FIND = "SELECT id FROM hosts WHERE scheme = ? AND name = ? AND port = ?"
-SELECT = """SELECT id, delay, max_in_flight, blocked_until, paused, robots_page, robots IS NOT NULL, rests,
+SELECT = """SELECT id, max(delay, crawl_delay), max_in_flight, blocked_until, paused, robots_page, robots IS NOT NULL, rests,
   blocked_at, streak, blocks FROM hosts WHERE id = ?"""
 ROBOTS_PAGE = """INSERT OR IGNORE INTO pages (key, kind, url, canonical, host, depth, state, due_at, round)
 VALUES (?, 'robots', ?, ?, ?, 0, 'pending', ?, ?)"""
@@ -24,7 +24,7 @@ class Host:
     """The row of a host, as the outcomes of its pages change it."""
 
     id: int
-    delay: int
+    delay: int  # ms from start to start: the site's or the robots.txt's, whichever is longer
     max_in_flight: int
     blocked_until: int
     paused: int
@@ -98,3 +98,17 @@ def _create(
     else:
         ops.append(load(db, host).op)
     return host
+
+
+def follow(db: Database, rules: HostRules) -> list[Op]:
+    """Bring the delays and limits of known hosts to what the site says now, inside the caller's transaction."""
+    changed = []
+    for host, scheme, name, port, delay, limit in db.rows(
+        "SELECT id, scheme, name, port, delay, max_in_flight FROM hosts"
+    ):
+        address = Address("", "", scheme, name, port)
+        wanted = (rules.delay_ms(address), rules.limit(address))
+        if wanted != (delay, limit):
+            db.run("UPDATE hosts SET delay = ?, max_in_flight = ? WHERE id = ?", (*wanted, host))
+            changed.append(load(db, host).op)
+    return changed

@@ -3,6 +3,7 @@
     key              type    member or field -> value
     :cursor          hash    seq, mark of the last outbox row applied; run: the server run it was made under
     :fed             string  the horizon: pages due up to it (ms) are here, later ones wait in SQL
+    :clock           string  the server's time (ms) at the last lease call: tells when it was set back
     :hosts           zset    host id -> when it can next give out a page (ms)
     :h:<host>        hash    d delay (ms), m max in flight (0: any), b blocked until, p paused, r the page that
                              must come first (robots.txt, 0: none), q probe (1: one page at a time), s next slot

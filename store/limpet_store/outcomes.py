@@ -155,8 +155,8 @@ def _store_robots(db: Database, outcome: Outcome, host: Host, at: int) -> None:
     host.robots_known = 1
     host.delay = max(host.delay, outcome.crawl_delay)
     db.run(
-        "UPDATE hosts SET robots = ?, robots_at = ?, delay = ? WHERE id = ?",
-        (outcome.robots or "", at, host.delay, host.id),
+        "UPDATE hosts SET robots = ?, robots_at = ?, crawl_delay = ? WHERE id = ?",
+        (outcome.robots or "", at, outcome.crawl_delay, host.id),
     )
 
 

@@ -21,7 +21,7 @@ from limpet_store.witness import Witness
 log = logging.getLogger("limpet.rebuild")
 
 CHUNK = 200  # rows a call: five arguments each, at most 1,000
-HOSTS = """SELECT id, delay, max_in_flight, blocked_until, paused,
+HOSTS = """SELECT id, max(delay, crawl_delay), max_in_flight, blocked_until, paused,
   CASE WHEN robots IS NULL THEN robots_page ELSE 0 END, rests > 0
 FROM hosts WHERE id > ? ORDER BY id LIMIT ?"""
 PAGES = """SELECT id, host, due_at, priority, open, nonce FROM pages

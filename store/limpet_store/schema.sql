@@ -22,6 +22,7 @@ CREATE TABLE hosts (                        -- politeness is a fact, so it is ke
   port          INTEGER NOT NULL,
   scope         INTEGER NOT NULL,           -- 1: links to it are followed
   delay         INTEGER NOT NULL CONSTRAINT hosts_delay CHECK (delay >= 0),
+  crawl_delay   INTEGER NOT NULL DEFAULT 0, -- what its robots.txt asks for, ms; the longer delay holds
   max_in_flight INTEGER NOT NULL CONSTRAINT hosts_max CHECK (max_in_flight >= 0),  -- 0: no limit
   blocked_until INTEGER NOT NULL DEFAULT 0,
   blocked_at    INTEGER NOT NULL DEFAULT 0, -- when the block began; older requests change nothing

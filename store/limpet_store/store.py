@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from limpet_store import attempts, outbox, outcomes, pages
+from limpet_store import attempts, hosts, outbox, outcomes, pages
 from limpet_store.admission import Discovery, HostRules
 from limpet_store.attempts import Attempt, Begun, Lease
 from limpet_store.canonical import CANONICALISER_VERSION
@@ -83,7 +83,7 @@ class Store:
         *,
         deciding: attempts.Rules,
         limits: Limits,
-        hosts: HostRules,
+        hosting: HostRules,
     ) -> TurnResult:
         """One transaction (R-8): outcomes of what finished and attempts of what starts next.
 
@@ -91,7 +91,7 @@ class Store:
         StoreUnavailable, and then nothing that the caller may rely on has happened.
         """
         now = deciding.now
-        context = outcomes.Context(self.source, limits, hosts, now)
+        context = outcomes.Context(self.source, limits, hosting, now)
         with self.db.write():
             self.check_identity()
             entries = [outcomes.commit(self.db, outcome, context) for outcome in done]
@@ -129,6 +129,15 @@ class Store:
                 outbox.append(self.db, [Entry("enqueue", ops)], now)
             added = self.db.value("SELECT count(*) FROM pages WHERE id > ? AND kind <> 'robots'", (top,))
         return int(added)
+
+    def follow(self, rules: HostRules, *, now: int) -> int:
+        """Take over the site's delays and limits for known hosts; returns how many differed."""
+        with self.db.write():
+            self.check_identity()
+            ops = hosts.follow(self.db, rules)
+            if ops:
+                outbox.append(self.db, [Entry("hosts", ops)], now)
+        return len(ops)
 
     def _widen(self, found: Iterable[Discovery]) -> None:
         origins = {(d.address.scheme, d.address.name, d.address.port) for d in found}

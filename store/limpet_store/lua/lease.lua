@@ -22,16 +22,36 @@ if known then
 end
 
 -- A time further ahead than any allowed delay comes from a clock that was set back: it counts as now (I-11).
-local function tame(key, ahead)
+local function tame(key, ahead, at)
   for _, member in ipairs(redis.call("ZRANGEBYSCORE", key, "(" .. int(NOW + ahead), "+inf", "LIMIT", 0, 1000)) do
-    redis.call("ZADD", key, int(NOW), member)
+    redis.call("ZADD", key, int(at), member)
   end
 end
+
+-- The clock was set back since the last call: what was visible stays visible, leases last one lease from now, and
+-- no host waits for a slot of the old time.
+local function went_back(last)
+  for _, host in ipairs(redis.call("ZRANGE", P .. ":hosts", 0, -1)) do
+    local pages, leases = P .. ":p:" .. host, P .. ":l:" .. host
+    for _, page in ipairs(redis.call("ZRANGEBYSCORE", pages, "(" .. int(NOW), int(last))) do
+      redis.call("ZADD", pages, int(NOW), page)
+    end
+    for _, page in ipairs(redis.call("ZRANGEBYSCORE", leases, "(" .. int(NOW + lease), "+inf")) do
+      redis.call("ZADD", leases, int(NOW + lease), page)
+      redis.call("ZADD", pages, int(NOW + lease), page)
+    end
+    redis.call("HSET", P .. ":h:" .. host, "s", "0")
+    reschedule(host)
+  end
+end
+
+local last = tonumber(redis.call("GET", P .. ":clock") or "0")
+if last > NOW + 1000 then went_back(last) end
+redis.call("SET", P .. ":clock", int(NOW))
 
 local function room(host, f)
   local leases = P .. ":l:" .. host
   redis.call("ZREMRANGEBYSCORE", leases, "-inf", int(NOW))
-  redis.call("ZREMRANGEBYSCORE", leases, "(" .. int(NOW + lease * 2), "+inf")
   local limit = f[5] == "1" and 1 or tonumber(f[2] or 0)
   if limit == 0 then return want end
   return limit - redis.call("ZCARD", leases)
@@ -48,11 +68,10 @@ local function visible(host, first, count)
 end
 
 local function serve(host, share)
-  tame(P .. ":p:" .. host, longest)
+  tame(P .. ":p:" .. host, longest, NOW)
   local f = redis.call("HMGET", P .. ":h:" .. host, "d", "m", "b", "p", "q", "r", "s")
   local delay, blocked = tonumber(f[1] or 0), tonumber(f[3] or 0)
   local slot = tonumber(f[7] or 0)
-  if slot > NOW + delay + slack * 4 + 1000 then slot = 0 end
   if blocked > NOW + longest then blocked = 0 end
   if f[4] == "1" or blocked > NOW or slot > NOW then return end
   local count = math.min(share, room(host, f))
@@ -72,7 +91,7 @@ local function serve(host, share)
   end
 end
 
-tame(P .. ":hosts", longest)
+tame(P .. ":hosts", longest, NOW)
 -- Hosts come in the order in which they became free, so one with a million pages does not starve the others:
 -- served, it goes behind those that have waited longer.
 local hosts = redis.call("ZRANGEBYSCORE", P .. ":hosts", "-inf", int(NOW), "LIMIT", 0, want * 2)
