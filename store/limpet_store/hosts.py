@@ -13,8 +13,8 @@ from limpet_store.ops import Op
 INSERT = """INSERT OR IGNORE INTO hosts (scheme, name, port, scope, delay, max_in_flight)
 VALUES (?, ?, ?, ?, ?, ?)"""
 FIND = "SELECT id FROM hosts WHERE scheme = ? AND name = ? AND port = ?"
-SELECT = """SELECT id, max(delay, crawl_delay), max_in_flight, blocked_until, paused, robots_page, robots IS NOT NULL, rests,
-  blocked_at, streak, blocks FROM hosts WHERE id = ?"""
+SELECT = """SELECT id, max(delay, crawl_delay), max_in_flight, blocked_until, paused, robots_page,
+  robots IS NOT NULL, rests, blocked_at, streak, blocks FROM hosts WHERE id = ?"""
 ROBOTS_PAGE = """INSERT OR IGNORE INTO pages (key, kind, url, canonical, host, depth, state, due_at, round)
 VALUES (?, 'robots', ?, ?, ?, 0, 'pending', ?, ?)"""
 

@@ -192,7 +192,7 @@ def _die(db: Database, outcome: Outcome, host: Host) -> Op:
 
 
 def _block(db: Database, outcome: Outcome, host: Host, context: Context) -> None:
-    if outcome.attempt.at < host.blocked_at:
+    if outcome.attempt.at <= host.blocked_at:
         return  # it began before the current block: the same episode
     host.blocks += 1
     host.blocked_at = context.now
@@ -206,7 +206,7 @@ def _host_charged(db: Database, outcome: Outcome, host: Host, context: Context) 
     """Count a failure that may be the host's; True when the host is charged and the page is not."""
     if not outcome.host_failed:
         return False
-    if outcome.attempt.at < host.blocked_at:
+    if outcome.attempt.at <= host.blocked_at:
         return True
     host.streak += 1
     charged = host.streak >= retry.STREAK
