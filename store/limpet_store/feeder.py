@@ -7,7 +7,7 @@ the read and the row loses nothing: the next feeder starts from the mark that st
 from __future__ import annotations
 
 from limpet_store import outbox
-from limpet_store.ops import ITEMS, Op, shift
+from limpet_store.ops import Op, shift
 from limpet_store.outbox import Entry
 from limpet_store.retry import HORIZON, LONGEST
 from limpet_store.store import Store
@@ -27,7 +27,8 @@ def feed(store: Store, fed: int, now: int) -> int:
     with store.db.write():
         store.check_identity()
         rows = store.db.rows(DUE, (fed, mark, now + LONGEST))
-        ops: list[Op] = [("p", page, host, "-", due, shift(priority)) for page, host, due, priority in rows]
-        entries = [Entry("feed", ops[at : at + ITEMS]) for at in range(0, len(ops), ITEMS)]
-        outbox.append(store.db, [*entries, Entry("feed", [("f", mark)])], now)
+        # The mark goes first: a page is let in only up to the horizon that stands.
+        ops: list[Op] = [("f", mark)]
+        ops += [("p", page, host, "-", due, shift(priority)) for page, host, due, priority in rows]
+        outbox.append(store.db, [Entry("feed", ops)], now)
     return len(rows)
