@@ -20,8 +20,7 @@ from typing import Any, cast
 import redis
 from redis import Redis
 from rq import Queue, Worker
-from rq.exceptions import DequeueTimeout, StopRequested
-from rq.executions import Execution
+from rq.exceptions import DequeueTimeout, InvalidJobOperation, StopRequested
 from rq.job import Job
 from rq.serializers import JSONSerializer
 from rq.utils import now as utc_now
@@ -32,7 +31,7 @@ from limpet_consumers.process import die_with_parent, orphaned
 from limpet_consumers.signals import StopFlag, held_back, let_through
 from limpet_consumers.tickets import Tickets
 
-WORKER_TTL = 30  # seconds; a pop waits for half of it, then the worker says again that it lives
+WORKER_TTL = 20  # seconds; RQ waits for a ticket for 15 less, then says again that the worker lives
 SIGN_OF_LIFE = 5  # seconds between two signs of life of a running slice
 SWEEP = 60.0  # seconds
 
@@ -222,10 +221,10 @@ class SliceWorker(Worker):
         self._horse_ended_with = -1 if status is None else status
         return pid, status, usage
 
-    def maintain_heartbeats(self, job: Job, execution: Execution) -> None:
+    def maintain_heartbeats(self, *args: Any, **kwargs: Any) -> None:
         """Signs of life of a running slice. A Redis that is away is no reason to leave the horse alone."""
         try:
-            super().maintain_heartbeats(job, execution)
+            super().maintain_heartbeats(*args, **kwargs)
             self.tickets.touch_worker(self.name)
             self.tickets.touch_slice(f"{self.name}/{self._slices}")
         except _AWAY as error:
@@ -256,13 +255,20 @@ class SliceWorker(Worker):
         assert job.timeout is not None
         self.connection.expire(job.key, int(job.timeout) + 60)
 
-    def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
+    def perform_job(self, *args: Any, **kwargs: Any) -> bool:
         """RQ's verb; a slice that raised is an abnormal end for the worker too: its leases are still held."""
-        ended_well = super().perform_job(job, queue, execution)
+        ended_well = super().perform_job(*args, **kwargs)
         sys.stdout.flush()  # RQ ends the horse with os._exit
         if not ended_well:
             os._exit(1)
         return True
+
+    def handle_job_success(self, *args: Any, **kwargs: Any) -> None:
+        """RQ's verb; a slice that ended well has, also when its ticket is gone because Redis was wiped."""
+        try:
+            super().handle_job_success(*args, **kwargs)
+        except InvalidJobOperation as error:
+            log.info("worker %s: %s", self.name, error)
 
     # -- stopping
 
@@ -314,12 +320,19 @@ def run_worker(
     """
     die_with_parent(parent)
     prepare()
-    client = Redis.from_url(server_url)
+    client = connect(server_url)
     _wait_for(client)
     tickets = Tickets(client, crawl, store_id, function=function)
     worker = SliceWorker(tickets, name, parent=parent, on_horse_death=on_horse_death)
     worker.work()
     return 0 if worker.stopping else 1
+
+
+def connect(server_url: str) -> Redis:
+    """A client that may wait for a ticket: redis-py's own limit is shorter, and RQ's comes too late for
+    connections that are open already.
+    """
+    return Redis.from_url(server_url, socket_timeout=WORKER_TTL)
 
 
 def _wait_for(client: Redis) -> None:

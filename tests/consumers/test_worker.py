@@ -9,10 +9,12 @@ import signal
 import subprocess
 import sys
 import zlib
+from dataclasses import replace
 
 from consumers.pool_helpers import FUNCTION, Stage, alive, eventually, one_worker  # noqa: TID251
 
 from limpet_consumers.tickets import Tickets
+from limpet_consumers.worker import SliceWorker, connect
 
 pytest_plugins = ["consumers.pool_helpers"]
 
@@ -212,6 +214,13 @@ def test_a_second_signal_ends_a_slice_that_does_not_listen(
     assert stage.heard("deaths") == ["w1/1"]
 
 
+def test_a_pop_ends_before_the_socket_times_out(server_url: str, tickets: Tickets) -> None:
+    client = connect(server_url)
+    worker = SliceWorker(replace(tickets, client=client), "w1", parent=0, on_horse_death=print)
+    # The connection that is open already, since it is the one that will be used.
+    assert client.connection_pool.get_connection().socket_timeout > worker.dequeue_timeout + 5
+
+
 def test_a_horse_dies_with_its_worker(server_url: str, tickets: Tickets, stage: Stage) -> None:
     stage.set_mode("hold")
     with one_worker(server_url, tickets) as worker:
@@ -233,6 +242,7 @@ def test_a_wiped_server_does_not_end_the_worker(server_url: str, tickets: Ticket
         eventually(lambda: tickets.ensure(1))
         eventually(lambda: stage.heard("ended") == ["w1/1", "w1/2"])
         assert worker.poll() is None
+    assert stage.heard("deaths") == []
 
 
 def test_a_stuck_process_ends_with_its_traceback_although_it_holds_the_gil() -> None:
