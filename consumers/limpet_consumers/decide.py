@@ -9,7 +9,7 @@ from functools import partial
 from ada_url import join_url
 
 from limpet_consumers.http import FetchFailed, Response
-from limpet_store.admission import Discovery
+from limpet_store.admission import Discovery, Scope
 from limpet_store.attempts import Attempt
 from limpet_store.canonical import admit
 from limpet_store.errors import URLRejected
@@ -72,8 +72,11 @@ def _missing(attempt: Attempt) -> Outcome:
     return outcome(kind=Kind.MISSING, error="404 Not Found: looked at again in the next round")
 
 
-def redirect(attempt: Attempt, response: Response) -> Outcome | None:
-    """A redirect makes the page an alias and its target a page of its own; None for another status."""
+def redirect(attempt: Attempt, response: Response, scope: Scope) -> Outcome | None:
+    """A redirect makes the page an alias and its target a page of its own; None for another status.
+
+    Where a seed leads is in scope from then on; any other page leads out of scope or not, as a link would.
+    """
     if response.status not in REDIRECTS:
         return None
     page = attempt.page
@@ -89,6 +92,8 @@ def redirect(attempt: Attempt, response: Response) -> Outcome | None:
         return outcome(kind=Kind.RETRY, error="redirects to itself", jitter=random.random())
     if page.hops >= MOST_HOPS:
         return outcome(kind=Kind.DEAD, reason="failed", error=f"more than {MOST_HOPS} redirects")
+    if page.depth > 0 and target not in scope:
+        return outcome(kind=Kind.ALIAS, error=target.canonical, dropped={"out of scope": 1})
     discovery = Discovery(
         address=target, handler=page.handler, data=page.data, priority=page.priority, parent=page.id,
         depth=page.depth, hops=page.hops + 1, widens=page.depth == 0,

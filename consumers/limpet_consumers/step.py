@@ -60,7 +60,9 @@ class Step:
         self._timing.add(response.wait)
         if attempt.page.kind == "robots":
             return self._robots(attempt, response)
-        decided = decide.redirect(attempt, response) or decide.without_body(attempt, response, self._now())
+        decided = decide.redirect(attempt, response, self._scope) or decide.without_body(
+            attempt, response, self._now()
+        )
         return decided or self._extract(attempt, response)
 
     def _fetch(self, attempt: Attempt) -> Response:

@@ -102,7 +102,7 @@ class Worker:
             leases = self._lease() if take else []
         except FrontierError as error:
             trouble = error
-        busy = bool(leases or self.in_hand())  # what is committed here may make more visible
+        hand, relayed = self.in_hand(), self.progress.relayed
         started = self._transact(leases)
         try:
             self.relay()
@@ -114,7 +114,7 @@ class Worker:
         self._note(self.clock.boot() - began)
         if trouble:
             raise trouble
-        return busy
+        return bool(leases or hand or self.progress.relayed > relayed)  # what was relayed may be visible now
 
     def _lease(self) -> list[Lease]:
         """Lease what can start soon. The nonce names the worker, so that its leases can be ended if it dies."""

@@ -34,7 +34,10 @@ def seeds(store: Store, urls: Iterable[str], rules: HostRules, *, now: int) -> E
 
 
 def links(store: Store, wanted: Iterable[Link], scope: Scope, rules: HostRules, *, now: int) -> Enqueued:
-    """Add pages in transactions of up to 1,000; what is out of scope or malformed is rejected with the reason."""
+    """Add pages in transactions of up to 1,000; what is out of scope or malformed is rejected with the reason.
+
+    They count as one link away from a seed: where they redirect to does not widen the scope.
+    """
     result = Enqueued()
     for chunk in _chunks(wanted):
         found: dict[str, Discovery] = {}
@@ -54,7 +57,7 @@ def _discovery(link: Link, scope: Scope) -> Discovery:
     address = admit(link.url)
     if address not in scope:
         raise URLRejected(link.url, "out of scope")
-    return Discovery(address=address, handler=link.to, data=_data(link), priority=link.priority)
+    return Discovery(address=address, handler=link.to, data=_data(link), priority=link.priority, depth=1)
 
 
 def _data(link: Link) -> str | None:
