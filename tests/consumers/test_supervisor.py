@@ -35,6 +35,11 @@ def until(supervisor: Supervisor, what: Callable[[], object]) -> None:
     eventually(lambda: (supervisor.poll(wait=0.05), what())[1])
 
 
+def gone(horse: int) -> None:
+    # Its files are closed, so it runs no more; the kernel may need a moment to list it as dead.
+    eventually(lambda: not alive(horse))
+
+
 def holders(stage: Stage) -> list[tuple[str, int, int]]:
     """Token, pid of the horse and pid of the worker, of each slice that was started."""
     return [
@@ -54,7 +59,7 @@ def test_a_killed_worker_is_replaced_and_reported_and_its_horse_is_dead(
         os.kill(worker, signal.SIGKILL)
         until(supervisor, lambda: deaths)
         assert deaths == [token.split("/")[0]]
-        assert not alive(horse)
+        gone(horse)
         assert worker not in supervisor.pids()
         tickets.forget_worker(deaths[0])
         until(supervisor, lambda: tickets.ensure(2) or len(holders(stage)) == 3)
@@ -100,7 +105,7 @@ def test_what_does_not_stop_is_killed_with_its_horse(server_url: str, tickets: T
         os.kill(horse, signal.SIGSTOP)
         assert not supervisor.stop(timeout=0.1)
         assert not alive(worker)
-        assert not alive(horse)
+        gone(horse)
     assert deaths == [token.split("/")[0]]
 
 
