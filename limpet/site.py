@@ -220,6 +220,10 @@ def _is_header_text(value: Any) -> bool:
 
 
 def _check_knob(name: str, value: Any) -> None:
+    if isinstance(_KNOBS[name], bool):
+        if not isinstance(value, bool):
+            raise SiteError(f"{name}={value!r}: True or False")
+        return
     whole = isinstance(_KNOBS[name], int)
     if not _is_number(value) or (whole and not isinstance(value, int)):
         raise SiteError(f"{name}={value!r}: a {'whole ' if whole else ''}number")

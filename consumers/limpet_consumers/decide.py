@@ -92,7 +92,8 @@ def redirect(attempt: Attempt, response: Response, scope: Scope) -> Outcome | No
         return outcome(kind=Kind.RETRY, error="redirects to itself", jitter=random.random())
     if page.hops >= MOST_HOPS:
         return outcome(kind=Kind.DEAD, reason="failed", error=f"more than {MOST_HOPS} redirects")
-    if page.depth > 0 and target not in scope:
+    abroad = target.authority != admit(page.canonical).authority and target not in scope
+    if page.depth > 0 and abroad:
         return outcome(kind=Kind.ALIAS, error=target.canonical, dropped={"out of scope": 1})
     discovery = Discovery(
         address=target, handler=page.handler, data=page.data, priority=page.priority, parent=page.id,

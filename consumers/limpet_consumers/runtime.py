@@ -20,6 +20,7 @@ class Knobs:
     read_timeout: float = 30.0
     total_timeout: float = 60.0  # one request, redirects and slow bodies included
     max_body: int = 10_000_000  # bytes after decoding
+    unframed: bool = False  # accept bodies that only the end of the connection ends: cut ones look the same
     max_links: int = 10_000  # per page; more is a failure of the page, never fewer links
     group: int = 4  # pages a worker attempts in one transaction where the host has no delay
     threads: int = 0  # fetches at a time in one worker; 0: by measured latency, at most 64

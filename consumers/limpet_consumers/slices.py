@@ -63,7 +63,10 @@ class Slice:
         self._should_stop = should_stop
         self._nobody_works = nobody_works
         self._http = http or Transport(
-            connect=knobs.connect_timeout, read=knobs.read_timeout, max_body=knobs.max_body
+            connect=knobs.connect_timeout,
+            read=knobs.read_timeout,
+            max_body=knobs.max_body,
+            unframed=knobs.unframed,
         )
         self._pause = Event()
         self._backoff = BACKOFF_FIRST

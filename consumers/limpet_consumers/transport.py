@@ -80,9 +80,12 @@ class _PublicAdapter(HTTPAdapter):
 class Transport:
     """The Http port over requests. Safe to use from several threads."""
 
-    def __init__(self, *, connect: float = 10.0, read: float = 30.0, max_body: int = 10_000_000) -> None:
+    def __init__(
+        self, *, connect: float = 10.0, read: float = 30.0, max_body: int = 10_000_000, unframed: bool = False
+    ) -> None:
         self._timeout = (connect, read)  # seconds
         self._max_body = max_body  # bytes, decoded
+        self._unframed = unframed  # whether the end of the connection may stand for the end of the body
         self._local = threading.local()
 
     def _adapter(self, private: bool) -> HTTPAdapter:
@@ -105,6 +108,7 @@ class Transport:
             )
             try:
                 headers = {name.lower(): value for name, value in response.headers.items()}
+                self._check_framing(response.status_code, headers)
                 body = self._body(response, headers, began + deadline)
             except BaseException:
                 response.raw._connection and response.raw._connection.close()
@@ -117,10 +121,23 @@ class Transport:
             raise FetchFailed(
                 f"peer {error} is private: allow_private=True lets it", host=False, final=True
             ) from None
+        except zlib.error as error:
+            raise FetchFailed(f"compressed body is damaged: {error}") from None
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             raise FetchFailed(_reason(error)) from None
         wait = (time.monotonic() - began) - (time.thread_time() - cpu)
         return Response(request.url, response.status_code, headers, body, wait)
+
+    def _check_framing(self, status: int, headers: dict[str, str]) -> None:
+        """Without a length, chunks or a stream with an end of its own, a cut body looks like a whole one; so does a
+        response that was cut inside its headers."""
+        framed = (
+            "content-length" in headers or "transfer-encoding" in headers or "content-encoding" in headers
+        )
+        if not headers or (200 <= status < 300 and status != 204 and not framed and not self._unframed):
+            raise FetchFailed(
+                "neither Content-Length nor chunks: nothing says that it is whole (tune(unframed=True))"
+            )
 
     def _body(self, response: requests.Response, headers: dict[str, str], until: float) -> bytes:
         unpack = _decoder(headers.get("content-encoding", "").strip().lower())

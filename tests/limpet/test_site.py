@@ -29,7 +29,7 @@ def test_a_site_is_what_the_engine_asks_for():
     site: SiteRuntime = Site("shop", ["HTTP://Shop.example/a"], hosts=["CDN.Shop.example", "x.example:8080"])
     assert site.name == "shop"
     assert site.hosts == {"cdn.shop.example", "x.example:8080"}
-    assert (site.delay, site.max_in_flight, site.allow_private, site.robots) == (1.0, 1, False, True)
+    assert (site.delay, site.max_in_flight, site.allow_private, site.robots) == (None, 1, False, True)
     assert site.headers == {}
     assert site.knobs == Knobs()
     assert site.codes() == {}

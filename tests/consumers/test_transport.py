@@ -1,0 +1,158 @@
+"""Our transport against a server of plain sockets, which can misbehave."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from limpet_consumers.http import FetchFailed, Request, Response
+from limpet_consumers.transport import Transport, is_public
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+PACKED = gzip.compress(b"hello " * 1000)
+
+
+@contextmanager
+def serving(answer: Callable[[socket.socket], None]) -> Iterator[tuple[str, list[bytes]]]:
+    """Serves each connection by `answer`, after reading one request; yields the URL and what was asked."""
+    asked: list[bytes] = []
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.settimeout(10)
+
+    def run() -> None:
+        while True:
+            try:
+                peer, _ = listener.accept()
+            except OSError:
+                return
+            with peer:
+                asked.append(peer.recv(65_536))
+                try:
+                    answer(peer)
+                except OSError:
+                    pass
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/", asked
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(10)
+
+
+def fetch(raw: bytes, *, max_body: int = 100_000, deadline: float = 10.0, private: bool = True) -> Response:
+    with serving(lambda peer: peer.sendall(raw)) as (url, _):
+        return Transport(max_body=max_body).fetch(Request(url, private=private), deadline)
+
+
+def test_a_whole_body_arrives_with_its_headers() -> None:
+    response = fetch(OK + b"Content-Length: 5\r\nX-Odd: 1\r\n\r\nhello")
+    assert (response.status, response.body, response.headers["x-odd"]) == (200, b"hello", "1")
+
+
+def test_a_packed_body_is_unpacked() -> None:
+    head = OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(PACKED)
+    assert fetch(head + PACKED).body == b"hello " * 1000
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"HTTP/1.1 200",
+        OK + b"Content-Length: 20\r\n\r\nhello",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhel",
+        OK + b"\r\nhello",
+        OK + b"Content-Encoding: gzip\r\n\r\n" + PACKED[:-9],
+        OK + b"Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello",
+        OK + b"Content-Encoding: snappy\r\nContent-Length: 5\r\n\r\nhello",
+        OK + b"Content-Length: 200001\r\n\r\n" + b"x" * 200_001,
+        OK + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"\0" * 10_000_000),
+        b"SSH-2.0-OpenSSH\r\n\r\n",
+    ],
+    ids=["nothing", "cut status", "short body", "no last chunk", "cut chunk", "no framing", "cut gzip",
+         "not gzip at all", "unknown encoding", "too large", "bomb", "not HTTP"],
+)  # fmt: skip
+def test_what_is_not_whole_is_a_failure_and_never_a_shorter_page(raw: bytes) -> None:
+    with pytest.raises(FetchFailed):
+        fetch(raw)
+
+
+def test_a_site_may_accept_bodies_that_only_the_connection_ends() -> None:
+    with serving(lambda peer: peer.sendall(OK + b"\r\nhello")) as (url, _):
+        assert Transport(unframed=True).fetch(Request(url, private=True), 5).body == b"hello"
+
+
+def test_a_body_that_trickles_ends_at_the_deadline() -> None:
+    done = threading.Event()
+
+    def trickle(peer: socket.socket) -> None:
+        peer.sendall(OK + b"Content-Length: 100000\r\n\r\n")
+        while not done.wait(0.01):
+            peer.sendall(b"x")
+
+    with serving(trickle) as (url, _):
+        with pytest.raises(FetchFailed, match="slower"):
+            Transport().fetch(Request(url, private=True), 0.2)
+        done.set()
+
+
+def test_nothing_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(FetchFailed):
+        Transport().fetch(Request(f"http://127.0.0.1:{port}/", private=True), 5)
+
+
+def test_a_private_peer_is_refused_before_a_byte_is_sent() -> None:
+    answer = OK + b"Content-Length: 0\r\n\r\n"
+    with serving(lambda peer: peer.sendall(answer)) as (url, asked), pytest.raises(FetchFailed) as failure:
+        Transport().fetch(Request(url), 5)
+    assert "private" in failure.value.reason
+    assert failure.value.final
+    assert asked in ([], [b""])
+
+
+def test_redirects_are_not_followed_and_cookies_not_kept() -> None:
+    raw = b"HTTP/1.1 302 Found\r\nLocation: /x\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n"
+    with serving(lambda peer: peer.sendall(raw)) as (url, asked):
+        transport = Transport()
+        for _ in range(2):
+            assert transport.fetch(Request(url, private=True), 5).status == 302
+    assert len(asked) == 2
+    assert not any(b"Cookie" in request for request in asked)
+
+
+def test_the_reason_of_a_failure_does_not_quote_the_url() -> None:
+    with serving(lambda peer: None) as (url, _), pytest.raises(FetchFailed) as failure:
+        Transport().fetch(Request(url + "?token=secret", private=True), 5)
+    assert "secret" not in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        ("93.184.216.34", True),
+        ("2606:2800:220:1::1", True),
+        ("127.0.0.1", False),
+        ("10.0.0.1", False),
+        ("169.254.169.254", False),
+        ("224.0.0.1", False),
+        ("0.0.0.0", False),
+        ("::1", False),
+        ("fe80::1%eth0", False),
+        ("::ffff:127.0.0.1", False),
+        ("64:ff9b::a9fe:a9fe", False),
+        ("2002:7f00:1::", False),
+    ],
+)
+def test_public_addresses_are_told_from_private_ones(address: str, public: bool) -> None:
+    assert is_public(address) is public
