@@ -216,8 +216,9 @@ def test_a_second_signal_ends_a_slice_that_does_not_listen(
 
 def test_a_pop_ends_before_the_socket_times_out(server_url: str, tickets: Tickets) -> None:
     client = connect(server_url)
+    client.ping()
     worker = SliceWorker(replace(tickets, client=client), "w1", parent=0, on_horse_death=print)
-    # The connection that is open already, since it is the one that will be used.
+    # The connection that the ping opened, since it is the one that will be used.
     assert client.connection_pool.get_connection().socket_timeout > worker.dequeue_timeout + 5
 
 
