@@ -1,6 +1,6 @@
 """The RQ worker that runs slices: one queue, one function, one fork per slice, and never a reason to stop.
 
-A worker opens no SQL store. It pops a ticket, looks at its raw hash (`allow`), gives the slice a token and
+A worker opens no SQL store. It takes a ticket (`ticket_queue`), gives the slice a token and
 forks a work-horse that runs the slice. It keeps the count of live slices, and when a horse ended otherwise
 than by returning it says so, for the leases under that token to be released at once.
 """
@@ -12,23 +12,24 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import redis
 from redis import Redis
 from rq import Queue, Worker
-from rq.exceptions import DequeueTimeout, InvalidJobOperation, StopRequested
+from rq.exceptions import InvalidJobOperation, StopRequested
 from rq.job import Job
 from rq.serializers import JSONSerializer
 from rq.utils import now as utc_now
 from rq.worker import WorkerStatus
 
-from limpet_consumers.allow import JOB_FUNCTION, Refusal, inspect, inspect_id
+from limpet_consumers.allow import JOB_FUNCTION
 from limpet_consumers.process import die_with_parent, orphaned
 from limpet_consumers.signals import StopFlag, held_back, let_through
+from limpet_consumers.ticket_queue import TicketQueue
 from limpet_consumers.tickets import Tickets
 
 WORKER_TTL = 20  # seconds; RQ waits for a ticket for 15 less, then says again that the worker lives
@@ -50,72 +51,6 @@ class SliceContext:
 
 # Set before each fork, so that the horse finds its own; None outside of a worker.
 current: SliceContext | None = None
-
-
-class TicketQueue(Queue):
-    """A queue that hands out tickets alone. Whatever else is in it is deleted, counted and logged.
-
-    Each job is made of the very bytes that were inspected: nobody can exchange them in between.
-    """
-
-    tickets: Tickets
-
-    @classmethod
-    def of(cls, tickets: Tickets) -> TicketQueue:
-        queue = cls(tickets.queue_name, connection=tickets.client, serializer=JSONSerializer)
-        queue.tickets = tickets
-        return queue
-
-    @classmethod
-    def dequeue_any(
-        cls, queues: Iterable[Queue], timeout: int | None, *args: Any, **kwargs: Any
-    ) -> tuple[Job, Queue] | None:
-        """RQ's verb, for exactly one queue of this class: waits up to `timeout` seconds, None not at all."""
-        (queue,) = queues
-        assert isinstance(queue, TicketQueue)
-        while (job_id := queue._pop(timeout)) is not None:
-            if (job := queue._admit(job_id)) is not None:
-                return job, queue
-        return None
-
-    def _pop(self, timeout: int | None) -> bytes | None:
-        # A plain pop: a ticket that is lost with its worker is missed by the count and made anew.
-        if timeout is None:
-            return cast(bytes | None, self.connection.lpop(self.key))
-        reply = self.connection.blpop([self.key], timeout)
-        if reply is None:
-            raise DequeueTimeout(timeout, [self.key])
-        return cast(bytes, reply[1])
-
-    def _admit(self, job_id: bytes) -> Job | None:
-        verdict = inspect_id(job_id) or self._read(job_id)
-        if isinstance(verdict, Refusal):
-            log.warning("refused job %r, %s: %s", job_id[:40], verdict.reason, verdict.detail)
-            self.tickets.refuse(job_id, verdict.reason)
-            return None
-        return verdict
-
-    def _read(self, job_id: bytes) -> Job | Refusal | None:
-        key = b"rq:job:" + job_id
-        try:
-            raw = cast(dict[bytes, bytes], self.connection.hgetall(key))
-        except redis.exceptions.ResponseError as error:
-            return Refusal("hash", str(error))
-        if not raw:
-            return None  # lapsed, or run already
-        if self.connection.exists(key + b":dependents"):
-            return Refusal("field", "dependents")
-        tickets = self.tickets
-        refusal = inspect(raw, queue=self.name, crawl=tickets.crawl, function=tickets.function)
-        return refusal or self._build(job_id.decode(), raw)
-
-    def _build(self, job_id: str, raw: dict[bytes, bytes]) -> Job | Refusal:
-        try:
-            job = Job(job_id, connection=self.connection, serializer=JSONSerializer)
-            job.restore(raw)
-        except Exception as error:  # RQ's reader may stumble in any way; that must not end the worker
-            return Refusal("hash", f"{type(error).__name__}: {error}"[:100])
-        return job
 
 
 class SliceWorker(Worker):
