@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import logging
 import sys
@@ -50,16 +51,37 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, SUMMARY[name]) for name in self.list_commands(ctx)])
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in SUMMARY and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]}?" if near else "limpet --help lists them"
+            ctx.fail(f"there is no command {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+
+COMPLETION = """Completion of commands and options in bash:  eval "$(_LIMPET_COMPLETE=bash_source limpet)"
+(zsh_source, fish_source for these)."""
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=COMPLETION,
+)
 @click.version_option(VERSION, prog_name="limpet", message="%(prog)s %(version)s")
-def limpet() -> None:
+@click.pass_context
+def limpet(ctx: click.Context) -> None:
     """Scrape catalogues so that restarts are boring: kill it anywhere, start it again, and every record is there
     exactly once.
 
     Exit codes: 0 complete; 1 limpet failed; 2 wrong use; 3 complete, with dead pages or rejected records; 4 stopped
     early; 5 complete without a single record; 130 or 143 interrupted, work released.
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def site_argument(command: F) -> F:
@@ -67,15 +89,37 @@ def site_argument(command: F) -> F:
     return click.argument("site_file", type=click.Path(path_type=Path), metavar="SITE.PY")(command)
 
 
+def optional_site_argument(command: F) -> F:
+    """The site file, or None: then the one in this folder is meant."""
+    return click.argument("site_file", type=click.Path(path_type=Path), metavar="[SITE.PY]", required=False)(
+        command
+    )
+
+
+PLACES = (  # option, name, what it is, help, environment
+    (
+        "--home",
+        "home",
+        "FOLDER",
+        "Where the state lives; default: .limpet beside the site file.",
+        "LIMPET_HOME",
+    ),
+    (
+        "--redis",
+        "redis_url",
+        "URL",
+        "A Redis >= 7.0 or Valkey >= 7.2; default: an embedded one.",
+        "LIMPET_REDIS_URL",
+    ),
+    ("--store", "store_path", "URL", "Database file or sqlite:///path.", "LIMPET_STORE_URL"),
+)
+
+
 def place_options(command: F) -> F:
     """Where the crawl's state lives; a flag beats the environment, which beats the default."""
-    for option in (
-        click.option("--verbose", is_flag=True, help="Say what the engine does."),
-        click.option("--store", "store_path", metavar="URL", help="Database file or sqlite:///path.  [env: LIMPET_STORE_URL]"),
-        click.option("--redis", "redis_url", metavar="URL", help="A Redis >= 7.0 or Valkey >= 7.2; default: an embedded one.  [env: LIMPET_REDIS_URL]"),
-        click.option("--home", metavar="FOLDER", help="Default: .limpet beside the site file.  [env: LIMPET_HOME]"),
-    ):  # fmt: skip
-        command = option(command)
+    command = click.option("--verbose", is_flag=True, help="Say what the engine does.")(command)
+    for option, name, what, help_, variable in reversed(PLACES):
+        command = click.option(option, name, metavar=what, help=f"{help_}  [env: {variable}]")(command)
     return command
 
 
@@ -98,7 +142,7 @@ def set_up_logging(verbose: bool) -> None:
 
 def main() -> None:
     """The `limpet` command."""
-    code = guarded(lambda: limpet.main(standalone_mode=False))
+    code = guarded(lambda: limpet.main(prog_name="limpet", standalone_mode=False))
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -106,4 +150,4 @@ def main() -> None:
     sys.exit(code)
 
 
-__all__ = ["flags_of", "limpet", "main", "place_options", "say", "site_argument"]
+__all__ = ["flags_of", "limpet", "main", "optional_site_argument", "place_options", "say", "site_argument"]

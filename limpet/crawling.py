@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from dataclasses import dataclass
-from types import FrameType
 
 from limpet.engine import Engine
-from limpet.exits import Exit, say
+from limpet.exits import Exit, say, verdict
 from limpet.pool import Pool
 from limpet.progress import Progress
 from limpet.shown import one_line, plain, seconds
+from limpet.stopping import Stopping
 from limpet_producer import enqueue
 from limpet_store import rounds, summary
 from limpet_store.errors import FrontierError
@@ -34,11 +32,13 @@ class Wish:
 class Crawl:
     """One run of the crawl command."""
 
+    again = "crawl"  # the command that goes on after an interruption
+
     def __init__(self, engine: Engine, wish: Wish) -> None:
         self.engine = engine
         self.wish = wish
         self.store = engine.store
-        self._signal: int | None = None
+        self._stopping = Stopping()
         self._last_fence: int | None = None
         self._ending: str | None = None  # why it stops early
         self._look_again = 0.0
@@ -55,7 +55,7 @@ class Crawl:
         if not self._prepare():
             return self._report()
         self._explain_wait(ended)
-        with _Signals(self):
+        with self._stopping:
             if not self._ended():
                 self._work()
         return self._report()
@@ -88,7 +88,9 @@ class Crawl:
         if self.wish.every is not None:
             if age >= self.wish.every:
                 return True
-            say(f"round {current.number} began {seconds(age)} ago; the next is due in {seconds(self.wish.every - age)}")
+            say(
+                f"round {current.number} began {seconds(age)} ago; the next is due in {seconds(self.wish.every - age)}"
+            )
             return False
         say(
             f"round {current.number} was finished at {rfc3339(current.finished_at)}: nothing is left to do. "
@@ -104,7 +106,9 @@ class Crawl:
     def _explain_wait(self, ended: int) -> None:
         status = self.engine.frontier.status()
         if status.leased and not ended and self.engine.nobody_works():
-            say(f"{status.leased} pages are leased; they are free within {seconds(self.engine.site.knobs.lease)}")
+            say(
+                f"{status.leased} pages are leased; they are free within {seconds(self.engine.site.knobs.lease)}"
+            )
 
     # -- meanwhile
 
@@ -134,7 +138,7 @@ class Crawl:
         return fresh
 
     def _stop(self, pool: Pool) -> None:
-        if self._signal is not None:
+        if self._stopping:
             say("stopping: pages in hand are finished or put back (again: at once)")
         pool.stop()
         try:
@@ -144,7 +148,7 @@ class Crawl:
 
     def _ended(self) -> bool:
         """Whether to stop, and why."""
-        if self._signal is not None:
+        if self._stopping:
             return True
         if not rounds.pending(self.store):
             return self._finish()
@@ -181,45 +185,16 @@ class Crawl:
         self._ending = f"nothing is due before {rfc3339(due)}"
         return True
 
-    def signalled(self, number: int) -> None:
-        """A signal: the first stops softly; the second ends the process at once, as kill -9 would."""
-        if self._signal is not None:
-            os._exit(128 + number)  # the workers die with it
-        self._signal = number
-
     # -- after
 
     def _report(self) -> Exit:
         facts = summary.summarise(self.store, self.engine.site.codes())
         for line in summary.sentences(facts):
             say(one_line(line))
-        if self._signal is not None:
-            say(f"interrupted; `limpet crawl {self.engine.site_file}` goes on from here")
-            return Exit.INTERRUPTED if self._signal == signal.SIGINT else Exit.TERMINATED
+        if self._stopping:
+            say(f"interrupted; `limpet {self.again} {self.engine.site_file}` goes on from here")
+            return self._stopping.code
         if self._ending:
             say(f"stopped early: {self._ending}")
             return Exit.STOPPED_EARLY
-        if rounds.pending(self.store):
-            return Exit.STOPPED_EARLY
-        if facts.imperfect:
-            return Exit.IMPERFECT
-        return Exit.COMPLETE if facts.records else Exit.EMPTY
-
-
-class _Signals:
-    """SIGINT and SIGTERM as a wish to stop, while workers run."""
-
-    def __init__(self, crawl: Crawl) -> None:
-        self._crawl = crawl
-        self._before: dict[int, object] = {}
-
-    def __enter__(self) -> None:
-        def handle(number: int, frame: FrameType | None) -> None:
-            self._crawl.signalled(number)
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, handle)
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+        return verdict(facts, pending=rounds.pending(self.store))

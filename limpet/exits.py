@@ -6,11 +6,15 @@ import logging
 import sys
 from collections.abc import Callable
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import click
 
 from limpet.shown import plain
 from limpet_store.errors import LimpetError, UsageError
+
+if TYPE_CHECKING:
+    from limpet_store.summary import Summary
 
 
 class Exit(IntEnum):
@@ -26,16 +30,25 @@ class Exit(IntEnum):
     COMPLETE = 0
 
 
+def verdict(facts: Summary, *, pending: bool) -> Exit:
+    """How complete a crawl is."""
+    if pending:
+        return Exit.STOPPED_EARLY
+    if facts.imperfect:
+        return Exit.IMPERFECT
+    return Exit.COMPLETE if facts.records else Exit.EMPTY
+
+
 def guarded(command: Callable[[], object]) -> int:
     """Run a command; its exit code. A user's mistake is one line on stderr, a bug keeps its traceback."""
     try:
         result = command()
         return int(result) if isinstance(result, int) else Exit.COMPLETE
     except UsageError as error:
-        say(f"limpet: {plain(str(error))}")
+        _say_error(str(error))
         return Exit.WRONG_USE
     except click.ClickException as error:
-        say(f"limpet: {plain(error.format_message())}")
+        _say_error(error.format_message())
         return Exit.WRONG_USE
     except click.exceptions.Exit as error:
         return error.exit_code
@@ -45,7 +58,7 @@ def guarded(command: Callable[[], object]) -> int:
         sys.stderr.close()
         return Exit.COMPLETE
     except LimpetError as error:
-        say(f"limpet: {plain(str(error))}")
+        _say_error(str(error))
         logging.getLogger("limpet").debug("where", exc_info=error)
         return Exit.FAILED
 
@@ -53,3 +66,8 @@ def guarded(command: Callable[[], object]) -> int:
 def say(line: str) -> None:
     """One line of talk: to stderr, since stdout is data."""
     print(line, file=sys.stderr, flush=True)
+
+
+def _say_error(text: str) -> None:
+    """Always one line, whoever worded it."""
+    say(f"limpet: {plain(' '.join(text.split()))}")

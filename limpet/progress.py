@@ -8,7 +8,8 @@ import time
 from limpet_store.store import Store
 
 EVERY_TTY, EVERY_PLAIN = 0.2, 5.0  # seconds between two lines
-RECENT = "SELECT coalesce(max(id), 0), (SELECT coalesce(max(rowid), 0) FROM records), (SELECT fence FROM meta) FROM pages"
+RECENT = """SELECT coalesce(max(id), 0), (SELECT coalesce(max(rowid), 0) FROM records), (SELECT fence FROM meta)
+FROM pages"""
 
 
 class Progress:
@@ -21,6 +22,7 @@ class Progress:
         self._shown_at = time.monotonic() - self._every + 0.5
         self._before: tuple[float, int] | None = None
         self._width = 0
+        self._said: tuple[int, int, int] | None = None
 
     def show(self) -> None:
         """Show a line if it is time."""
@@ -30,6 +32,9 @@ class Progress:
         self._shown_at = now
         pages, records, attempts = self._store.db.rows(RECENT)[0]
         rate = self._rate(now, attempts)
+        if not self._tty and (pages, records, attempts) == self._said:
+            return  # a log is for news
+        self._said = (pages, records, attempts)
         self._write(f"{pages} pages found, {attempts} requests, {records} records{rate}")
 
     def _rate(self, now: float, attempts: int) -> str:

@@ -15,14 +15,36 @@ from limpet.engine import Engine
 
 @click.command(short_help="Crawl a site.")
 @site_argument
-@click.option("--workers", type=click.IntRange(1, 256), help="Worker processes; default: one per CPU, at most 4.  [env: LIMPET_WORKERS]")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    help="Worker processes; default: one per CPU, at most 4.  [env: LIMPET_WORKERS]",
+)
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Stop after N pages.")
-@click.option("--wait", type=Duration(), default="60", show_default=True, metavar="S", help="Wait for pages that are due within S (seconds, or 90s, 5m, 2h).")
-@click.option("--every", type=Duration(), metavar="T", help="Start a new round when the last one began T ago or longer; for cron.")
+@click.option(
+    "--wait",
+    type=Duration(),
+    default="60",
+    show_default=True,
+    metavar="S",
+    help="Wait for pages that are due within S (seconds, or 90s, 5m, 2h).",
+)
+@click.option(
+    "--every",
+    type=Duration(),
+    metavar="T",
+    help="Start a new round when the last one began T ago or longer; for cron.",
+)
 @click.option("--refresh", is_flag=True, help="Start a new round now.")
 @place_options
 def command(
-    site_file: Path, workers: int | None, limit: int | None, wait: float, every: float | None, refresh: bool, **options: Any
+    site_file: Path,
+    workers: int | None,
+    limit: int | None,
+    wait: float,
+    every: float | None,
+    refresh: bool,
+    **options: Any,
 ) -> int:
     """Crawl the site of SITE.PY with a pool of workers.
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from limpet_store.retry import LONGEST
 from limpet_store.store import Store
 
-STATES = "SELECT state, count(*) FROM pages WHERE kind = 'page' GROUP BY state"
+STATES = "SELECT state, count(*) FROM pages GROUP BY state"  # from an index alone (R-5)
+ROBOTS = "SELECT p.state, count(*) FROM hosts h JOIN pages p ON p.id = h.robots_page GROUP BY p.state"
 DEAD = "SELECT reason, count(*), min(url) FROM pages WHERE state = 'dead' AND kind = 'page' GROUP BY reason"
 RECORDS = "SELECT count(*), coalesce(sum(version), 0) FROM records WHERE gone = 0"
 UNMATCHED = "SELECT count(*), min(url) FROM pages WHERE code = ':' AND state = 'done' AND kind = 'page'"
@@ -50,14 +51,17 @@ class Summary:
         return self.attempts / self.records if self.records else None
 
 
-def summarise(store: Store, codes: Mapping[str, str]) -> Summary:
-    """Count what there is. Costs an index scan of the pages: for people, not for loops."""
+def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -> Summary:
+    """Count what there is. Costs a scan of the pages: for people, not for loops.
+
+    `dropped` False leaves out the links that were not followed, the dearest of the counts.
+    """
     db = store.db
     records, versions = db.rows(RECORDS)[0]
     unmatched, unmatched_url = db.rows(UNMATCHED)[0]
     rejected, rejection = db.rows(REJECTED)[0]
     return Summary(
-        states=dict(db.rows(STATES)),
+        states=states(store),
         records=records,
         versions=versions,
         dead={reason or "failed": (count, url) for reason, count, url in db.rows(DEAD)},
@@ -65,10 +69,18 @@ def summarise(store: Store, codes: Mapping[str, str]) -> Summary:
         rejection=rejection,
         unmatched=unmatched,
         unmatched_url=unmatched_url,
-        dropped=dropped_links(store),
+        dropped=dropped_links(store) if dropped else {},
         stale=stale_pages(store, codes),
         attempts=db.value("SELECT fence FROM meta"),
     )
+
+
+def states(store: Store) -> dict[str, int]:
+    """Pages by state; the pages of robots.txt are the engine's own and left out."""
+    counts: dict[str, int] = dict(store.db.rows(STATES))
+    for state, count in store.db.rows(ROBOTS):
+        counts[state] -= count
+    return {state: count for state, count in counts.items() if count > 0}
 
 
 def dropped_links(store: Store) -> dict[str, int]:
@@ -121,16 +133,21 @@ def _first_unblocked(store: Store, now: int) -> int:
     return min((int(until) for _, until in rows), default=now)
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 page`, `2 pages`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def sentences(facts: Summary) -> Iterator[str]:
     """The summary as lines for people, problems first."""
     for reason, (count, url) in sorted(facts.dead.items()):
-        yield f"{count} pages dead ({reason}), e.g. {url}"
+        yield f"{counted(count, 'page')} dead ({reason}), e.g. {url}"
     if facts.rejected:
-        yield f"{facts.rejected} records rejected, e.g. {facts.rejection}"
+        yield f"{counted(facts.rejected, 'record')} rejected, e.g. {facts.rejection}"
     if facts.unmatched:
-        yield f"{facts.unmatched} pages matched no handler, e.g. {facts.unmatched_url}"
+        yield f"{counted(facts.unmatched, 'page')} matched no handler, e.g. {facts.unmatched_url}"
     for reason, count in sorted(facts.dropped.items()):
-        yield f"{count} links not followed: {reason}"
+        yield f"{counted(count, 'link')} not followed: {reason}"
     counts = ", ".join(f"{count} {state}" for state, count in sorted(facts.states.items()))
     rate = f", {facts.repeat_rate:.2f} requests per record" if facts.repeat_rate else ""
     yield f"pages: {counts or 'none'}; records: {facts.records}{rate}"

@@ -1,0 +1,96 @@
+"""`limpet enqueue`: add URLs to a crawl."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from limpet.cli import flags_of, place_options, site_argument
+from limpet.engine import Engine
+from limpet.exits import Exit, say
+from limpet.looking import glimpse
+from limpet.shown import one_line, plain
+from limpet.wanted import MOST_PRIORITY, Defaults, Report, enqueue_lines, listed
+from limpet_store.admission import Scope
+from limpet_store.canonical import admit
+from limpet_store.errors import FrontierError, UsageError
+from limpet_store.store import wall_ms
+
+
+@click.command(short_help="Add URLs.")
+@site_argument
+@click.argument("urls", nargs=-1, metavar="[URL]... [-]")
+@click.option("--file", "file", type=click.File("rb"), metavar="F", help="Read lines from F; - is stdin.")
+@click.option("--to", metavar="HANDLER", help="The handler of the pages; default: by pattern.")
+@click.option(
+    "--priority",
+    type=click.IntRange(-MOST_PRIORITY, MOST_PRIORITY),
+    default=0,
+    metavar="N",
+    help="A higher one is visited earlier.",
+)
+@place_options
+def command(
+    site_file: Path,
+    urls: tuple[str, ...],
+    file: BinaryIO | None,
+    to: str | None,
+    priority: int,
+    **options: Any,
+) -> int:
+    """Add pages to the crawl of SITE.PY; it need not have run yet, and may be running.
+
+    A line is a URL or a JSON object with "url" and, if wanted, "to", "data" and "priority". Blank lines and lines
+    that begin with # are skipped. A known page is left alone. The exit code is 2 when every line is wrong.
+    """
+    with Engine(site_file, flags_of(options)) as engine:
+        handlers = engine.site.codes().keys()
+        if to is not None and to not in handlers:
+            raise UsageError(f"--to: no handler {to!r}; there are: {listed(handlers)}")
+        report = _enqueue(engine, _lines(urls, file), Defaults(to, priority, handlers))
+        return _tell(engine, report)
+
+
+def _lines(urls: tuple[str, ...], file: BinaryIO | None) -> Iterable[str]:
+    named = [url for url in urls if url != "-"]
+    streams: list[BinaryIO] = [sys.stdin.buffer] if "-" in urls else []
+    streams += [file] if file is not None else []
+    if not named and not streams:
+        raise UsageError("nothing to enqueue: name URLs, --file F or -")
+    read = (line.decode("utf-8", "replace") for stream in streams for line in stream)
+    return itertools.chain(named, read)
+
+
+def _enqueue(engine: Engine, lines: Iterable[str], defaults: Defaults) -> Report:
+    """Commit, then relay if the server answers: a crawl that is running takes the pages at once."""
+    store = engine.store
+    extra = engine.site.hosts | {admit(seed).authority for seed in engine.site.seeds}
+    with glimpse(engine) as seen:
+        now = seen.live.frontier.status().now if seen.live else wall_ms()
+    report = enqueue_lines(store, lines, defaults, Scope(store.db, extra), engine.rules, now=now)
+    if report.new and seen.live:
+        try:
+            engine.relay()
+        except FrontierError as error:
+            say(one_line(f"Redis is away ({error}): whoever works next finds the pages"))
+    elif report.new and seen.trouble:
+        say(one_line(f"{seen.trouble}: whoever works next finds the pages"))
+    return report
+
+
+def _tell(engine: Engine, report: Report) -> Exit:
+    wrong = ", ".join(f"{count} {reason}" for reason, count in report.reasons.most_common())
+    if report.rejected and not report.new + report.known:
+        raise UsageError(f"nothing was enqueued: {'; '.join(report.examples)} ({wrong})")
+    for example in report.examples:
+        say(example)
+    rejected = f", {report.rejected} rejected ({plain(wrong)})" if wrong else ""
+    say(
+        f"{engine.site.name}: {report.new} new, {report.known} known{rejected}; state in {engine.settings.home}"
+    )
+    return Exit.COMPLETE

@@ -1,0 +1,40 @@
+"""`limpet status`: how a crawl stands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from limpet.cli import flags_of, optional_site_argument, place_options
+from limpet.engine import Engine
+from limpet.exits import Exit, say, verdict
+from limpet.finding import site_here
+from limpet.standing import as_json, gather
+from limpet.status_view import show
+
+
+@click.command(short_help="How a crawl stands.")
+@optional_site_argument
+@click.option("--json", "machine", is_flag=True, help="One JSON object; its fields are stable.")
+@click.option(
+    "--check", is_flag=True, help="End with the exit code that crawl would end with now (0, 3, 4 or 5)."
+)
+@place_options
+def command(site_file: Path | None, machine: bool, check: bool, **options: Any) -> int:
+    """Problems first, then pages by state, records, hosts, and how far Redis lags behind the store.
+
+    Without SITE.PY the one in this folder is meant. Nothing is started and nothing changed.
+    """
+    if site_file is None:
+        site_file = site_here(Path.cwd())
+        say(f"status of {site_file.name}")
+    with Engine(site_file, flags_of(options)) as engine:
+        status = gather(engine)
+    if machine:
+        click.echo(json.dumps(as_json(status), ensure_ascii=False, indent=2))
+    else:
+        show(status)
+    return verdict(status.counts, pending=status.pending) if check else Exit.COMPLETE

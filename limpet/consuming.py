@@ -1,0 +1,33 @@
+"""`limpet consume`: a pool of workers on a crawl that others fill, and that others may work on too."""
+
+from __future__ import annotations
+
+from limpet.crawling import Crawl, Wish
+from limpet.engine import Engine
+from limpet_store import rounds
+
+
+class Consume(Crawl):
+    """One run of the consume command. It adds no seeds and starts no rounds; it finishes the round it finds."""
+
+    again = "consume"
+
+    def __init__(self, engine: Engine, *, until_done: bool) -> None:
+        super().__init__(engine, Wish())
+        self._until_done = until_done
+
+    def _prepare(self) -> bool:
+        self._say_changed_code()
+        return True
+
+    def _ended(self) -> bool:
+        if self._stopping:
+            return True
+        return not rounds.pending(self.store) and self._round_is_over() and self._until_done
+
+    def _round_is_over(self) -> bool:
+        """Finish the round if it is open; asked several times a second, so it writes only then."""
+        current = rounds.last(self.store)
+        if current is None or current.finished_at is not None:
+            return True
+        return current.refreshed_to is None and self._finish()

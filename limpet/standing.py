@@ -1,0 +1,164 @@
+"""How a crawl stands, gathered for `limpet status`: from the store, and from Redis if that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from limpet.engine import Engine
+from limpet.looking import Glimpse, glimpse
+from limpet.shown import one_line, seconds
+from limpet_store import rounds, standing, summary
+from limpet_store.message import rfc3339
+from limpet_store.presence import WORKING, living
+from limpet_store.standing import HostStanding
+from limpet_store.store import wall_ms
+from limpet_store.summary import Summary, counted
+
+STATES = ("pending", "done", "alias", "dead", "gone", "held")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """One look at a crawl; times in ms. None stands for what could not be found out."""
+
+    crawl: str
+    site_file: Path
+    store: Path
+    at: int
+    counts: Summary
+    pending: bool
+    in_flight: int
+    next_due: int | None
+    round: rounds.Round | None
+    hosts_total: int
+    hosts: list[HostStanding]
+    workers: int  # on this machine
+    redis: str  # one word: running, "not running", lost
+    lag: int | None
+    trouble: str | None  # of Redis
+
+    def problems(self) -> Iterator[str]:
+        """What somebody should look at, worst first; one line each."""
+        if self.trouble:
+            yield one_line(self.trouble)
+        for reason, (count, url) in sorted(self.counts.dead.items()):
+            if reason in summary.IMPERFECT:
+                yield one_line(f"{counted(count, 'page')} dead ({reason}), e.g. {url}")
+        if self.counts.rejected:
+            yield one_line(
+                f"{counted(self.counts.rejected, 'record')} rejected, e.g. {self.counts.rejection}"
+            )
+        yield from (line for host in self.hosts if (line := _host_problem(host, self.at)))
+        if held := self.counts.states.get("held"):
+            yield f"held: {counted(held, 'page')}"
+        if self.in_flight and not self.workers and self.redis == "not running":
+            yield f"in flight when the workers died: {counted(self.in_flight, 'page')}; the next run goes on with them"
+        if self.counts.unmatched:
+            example = self.counts.unmatched_url
+            yield one_line(f"{counted(self.counts.unmatched, 'page')} matched no handler, e.g. {example}")
+        if self.counts.stale:
+            yield f"read by handlers that have changed since: {counted(self.counts.stale, 'page')}"
+
+
+def _host_problem(host: HostStanding, now: int) -> str | None:
+    if host.paused:
+        return one_line(f"{host.origin} is paused")
+    if host.blocked_until:
+        why = "rests" if host.resting else "asked to be left alone"
+        return one_line(f"{host.origin} {why} for another {seconds((host.blocked_until - now) / 1000)}")
+    return None
+
+
+def gather(engine: Engine) -> Status:
+    """Look at everything once. Never starts a server. Raises UsageError when the crawl was never begun."""
+    store = engine.existing_store()
+    with glimpse(engine) as seen:
+        now, redis, lag = _frontier(engine, seen)
+    hosts_total, hosts = standing.hosts(store, now)
+    return Status(
+        crawl=store.crawl,
+        site_file=engine.site_file,
+        store=engine.settings.store_path,
+        at=now,
+        counts=summary.summarise(store, engine.site.codes(), dropped=False),
+        pending=rounds.pending(store),
+        in_flight=summary.in_flight(store),
+        next_due=summary.next_due(store, now),
+        round=rounds.last(store),
+        hosts_total=hosts_total,
+        hosts=hosts,
+        workers=len([who for who in living(engine.settings.home, WORKING) if who.role == "worker"]),
+        redis=redis,
+        lag=lag,
+        trouble=seen.trouble,
+    )
+
+
+def _frontier(engine: Engine, seen: Glimpse) -> tuple[int, str, int | None]:
+    """The time, the state of Redis in a word, and the lag."""
+    if seen.live is None:
+        return wall_ms(), "not running", None
+    status = seen.live.frontier.status()
+    lag = standing.rows_behind(engine.store, status.cursor) if status.cursor else None
+    return status.now, "running" if lag is not None else "to be rebuilt", lag
+
+
+def as_json(status: Status) -> dict[str, Any]:
+    """The stable form: snake_case, seconds, RFC 3339 in UTC. Fields are added, never renamed."""
+    counts = status.counts
+    return {
+        "crawl": status.crawl,
+        "site_file": str(status.site_file),
+        "store": str(status.store),
+        "at": rfc3339(status.at),
+        "problems": list(status.problems()),
+        "pages": {state: counts.states.get(state, 0) for state in STATES},
+        "dead": {
+            reason: {"count": count, "example": url} for reason, (count, url) in sorted(counts.dead.items())
+        },
+        "in_flight": status.in_flight,
+        "next_due": _time(status.next_due),
+        "records": counts.records,
+        "versions": counts.versions,
+        "rejected": counts.rejected,
+        "unmatched": counts.unmatched,
+        "stale": counts.stale,
+        "requests": counts.attempts,
+        "repeat_rate": None if counts.repeat_rate is None else round(counts.repeat_rate, 4),
+        "round": _round(status.round),
+        "hosts_total": status.hosts_total,
+        "hosts": [_host(host) for host in status.hosts],
+        "workers": status.workers,
+        "redis": status.redis,
+        "lag": status.lag,
+    }
+
+
+def _time(ms: int | None) -> str | None:
+    return None if ms is None else rfc3339(ms)
+
+
+def _round(round_: rounds.Round | None) -> dict[str, Any] | None:
+    if round_ is None:
+        return None
+    return {
+        "number": round_.number,
+        "why": round_.why,
+        "started": rfc3339(round_.started_at),
+        "finished": _time(round_.finished_at),
+    }
+
+
+def _host(host: HostStanding) -> dict[str, Any]:
+    return {
+        "host": host.origin,
+        "delay": host.delay / 1000,
+        "max_in_flight": host.max_in_flight,
+        "paused": host.paused,
+        "blocked_until": _time(host.blocked_until),
+        "resting": host.resting,
+        "robots_unknown": host.robots_unknown,
+    }

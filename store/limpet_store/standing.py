@@ -1,0 +1,54 @@
+"""How the hosts and the outbox of a crawl stand: what `limpet status` shows beside the counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from limpet_store import outbox
+from limpet_store.canonical import DEFAULT_PORTS
+from limpet_store.retry import LONGEST
+from limpet_store.store import Store
+
+MOST_HOSTS = 100  # hosts that are listed, the troubled ones first
+HOSTS = f"""SELECT scheme, name, port, max(delay, crawl_delay), max_in_flight, paused,
+  CASE WHEN blocked_until > :now AND blocked_until <= :now + {LONGEST} THEN blocked_until END AS blocked,
+  rests > 0, robots IS NULL AND robots_page > 0
+FROM hosts ORDER BY paused DESC, blocked IS NULL, rests = 0, id LIMIT {MOST_HOSTS}"""
+BEHIND = "SELECT count(*) FROM outbox WHERE seq > ?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostStanding:
+    """One host; times in ms. `resting`: it failed for every page and is probed with one at a time."""
+
+    origin: str
+    delay: int
+    max_in_flight: int | None
+    paused: bool
+    blocked_until: int | None
+    resting: bool
+    robots_unknown: bool
+
+
+def hosts(store: Store, now: int) -> tuple[int, list[HostStanding]]:
+    """How many hosts there are, and up to 100 of them, the troubled ones first."""
+    listed = [_standing(*row) for row in store.db.rows(HOSTS, {"now": now})]
+    return int(store.db.value("SELECT count(*) FROM hosts")), listed
+
+
+def _standing(
+    scheme: str, name: str, port: int, delay: int, limit: int, paused: int, blocked: int | None, rests: int,
+    robots: int,
+) -> HostStanding:  # fmt: skip
+    place = "" if port == DEFAULT_PORTS[scheme] else f":{port}"
+    return HostStanding(
+        origin=f"{scheme}://{name}{place}", delay=delay, max_in_flight=limit or None,
+        paused=bool(paused), blocked_until=blocked, resting=bool(rests), robots_unknown=bool(robots),
+    )  # fmt: skip
+
+
+def rows_behind(store: Store, cursor: tuple[int, str]) -> int | None:
+    """Outbox rows that the frontier has not seen; None when its cursor is of no row of this store."""
+    if cursor[0] and store.db.one("SELECT mark FROM outbox WHERE seq = ?", (cursor[0],)) != (cursor[1],):
+        return None
+    return int(store.db.value(BEHIND, (cursor[0],))) if outbox.top(store.db) != cursor else 0
