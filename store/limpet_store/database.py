@@ -26,6 +26,8 @@ except ImportError:  # pragma: no cover - depends on the platform
 
 SCHEMA_VERSION = 1
 BUSY_DEADLINE = 30.0  # seconds; a COMMIT that is only "not yet" is repeated for so long
+META = """INSERT INTO meta (id, schema, canonicaliser, crawl, store_id, epoch, life, fence, pruned)
+VALUES (1, ?, ?, ?, ?, ?, 0, 0, 0)"""
 TRANSIENT = frozenset({"BUSY", "LOCKED", "FULL", "READONLY", "IOERR", "CANTOPEN", "PROTOCOL", "NOMEM"})
 
 Row = tuple[Any, ...]
@@ -65,24 +67,28 @@ class Database:
         self._lock = os.open(
             path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
         )
-        try:
-            self._raw = sqlite.connect(
-                str(path), isolation_level=None, timeout=BUSY_DEADLINE, cached_statements=256
-            )
-            self._prepare()
-        except sqlite.Error as error:
-            os.close(self._lock)
-            raise mapped(error, path) from error
         self.in_transaction = False
+        self._connection: Any = None
+        try:
+            with self._locked():
+                self._connect()
+        except BaseException:
+            self.close()
+            raise
 
-    def _prepare(self) -> None:
-        wal = wal_is_safe(sqlite.sqlite_version_info)
-        with self._locked():  # switching the journal mode needs the file to itself
-            self._raw.execute(f"PRAGMA journal_mode={'WAL' if wal else 'TRUNCATE'}")
-        self._raw.execute("PRAGMA synchronous=FULL")
-        self._raw.execute("PRAGMA foreign_keys=OFF")  # nothing is deleted that others point at
-        self._raw.execute("PRAGMA cache_size=-16000")
-        self._raw.execute("PRAGMA temp_store=MEMORY")
+    def _connect(self) -> Any:
+        """The connection; opened again after an error that left the last one in an unknown state."""
+        if self._connection is None:
+            try:
+                self._connection = _opened(self.path)
+            except sqlite.Error as error:
+                raise mapped(error, self.path) from error
+        return self._connection
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -100,7 +106,7 @@ class Database:
         """All rows of one SELECT."""
         self._mine()
         try:
-            return self._raw.execute(sql, params).fetchall()  # type: ignore[no-any-return]
+            return self._connect().execute(sql, params).fetchall()  # type: ignore[no-any-return]
         except sqlite.Error as error:
             raise mapped(error, self.path) from error
 
@@ -115,11 +121,11 @@ class Database:
 
     def run(self, sql: str, params: Params = ()) -> int:
         """One changing statement inside `write()`; the number of rows it changed."""
-        return self._change(lambda: self._raw.execute(sql, params).rowcount)
+        return self._change(lambda: self._connection.execute(sql, params).rowcount)
 
     def many(self, sql: str, rows: Iterable[Params]) -> int:
         """One changing statement for many rows, inside `write()`; the number of rows changed."""
-        return self._change(lambda: self._raw.executemany(sql, rows).rowcount)
+        return self._change(lambda: self._connection.executemany(sql, rows).rowcount)
 
     def _change(self, statement: Any) -> int:
         if not self.in_transaction:
@@ -135,14 +141,14 @@ class Database:
 
         The lock file is taken before BEGIN IMMEDIATE: SQLite's own busy handler polls and is unfair. Leaving
         the block commits; an exception rolls back. Raises StoreUnavailable when the store cannot commit; then
-        what happened is unknown, the connection is gone, and the work is to be done again idempotently.
+        what happened is unknown, and the work is to be done again idempotently, on a new connection.
         """
         self._mine()
         if self.in_transaction:
             raise StoreError("write() inside write()")
         with self._locked():
             try:
-                self._raw.execute("BEGIN IMMEDIATE")
+                self._connect().execute("BEGIN IMMEDIATE")
             except sqlite.Error as error:
                 raise mapped(error, self.path) from error
             self.in_transaction = True
@@ -159,28 +165,46 @@ class Database:
         deadline = time.monotonic() + BUSY_DEADLINE
         while True:
             try:
-                self._raw.execute("COMMIT")
+                self._connection.execute("COMMIT")
                 return
             except sqlite.Error as error:
                 if getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY" and time.monotonic() < deadline:
                     continue  # a reader is in the way: the transaction stands, SQLite has waited already
                 failure = mapped(error, self.path)
-                self._raw.close()  # anything else from COMMIT means "unknown"
+                self._drop()  # anything else from COMMIT means "unknown"
                 raise failure from error
 
     def _roll_back(self) -> None:
+        connection = self._connection
         try:
-            if self._raw.in_transaction:  # SQLite itself rolls back on some errors
-                self._raw.execute("ROLLBACK")
+            if (
+                connection is not None and connection.in_transaction
+            ):  # SQLite itself rolls back on some errors
+                connection.execute("ROLLBACK")
         except sqlite.Error:
-            self._raw.close()  # the first error is the one to report
+            self._drop()  # the first error is the one to report
 
     def close(self) -> None:
         """Close the connection and the lock file. Safe to call twice."""
+        self._drop()
         if self._lock >= 0:
-            self._raw.close()
             os.close(self._lock)
             self._lock = -1
+
+
+def _opened(path: Path) -> Any:
+    connection = sqlite.connect(str(path), isolation_level=None, timeout=BUSY_DEADLINE, cached_statements=256)
+    try:
+        wal = wal_is_safe(sqlite.sqlite_version_info)
+        connection.execute(f"PRAGMA journal_mode={'WAL' if wal else 'TRUNCATE'}")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA foreign_keys=OFF")  # nothing is deleted that others point at
+        connection.execute("PRAGMA cache_size=-16000")
+        connection.execute("PRAGMA temp_store=MEMORY")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def schema_sql() -> str:
@@ -188,21 +212,26 @@ def schema_sql() -> str:
     return resources.files("limpet_store").joinpath("schema.sql").read_text("utf-8")
 
 
-def create_schema(db: Database) -> None:
+def create_schema(db: Database, meta: Params) -> None:
     """Create the tables when the store is empty; refuse one that a newer limpet wrote.
 
-    The tables and the note that they exist are one transaction, so a kill leaves all or nothing.
+    `meta` are the values of a new store: canonicaliser, crawl, store_id, epoch. The tables and the row that says
+    which schema they are form one transaction, so a kill leaves all or nothing.
     """
-    if db.rows("SELECT 1 FROM sqlite_master WHERE name = 'meta'"):
-        found = db.value("SELECT schema FROM meta")
-        if found > SCHEMA_VERSION:
-            raise StoreTooNew(f"{db.path} was written by a newer limpet (schema {found}): update limpet")
-        return
-    statements = _statements(schema_sql())
-    with db.write():
-        if not db.rows("SELECT 1 FROM sqlite_master WHERE name = 'meta'"):
-            for statement in statements:
-                db.run(statement)
+    if not _has_schema(db):
+        statements = _statements(schema_sql())
+        with db.write():
+            if not _has_schema(db):
+                for statement in statements:
+                    db.run(statement)
+                db.run(META, (SCHEMA_VERSION, *meta))
+    found = db.value("SELECT schema FROM meta")
+    if found > SCHEMA_VERSION:
+        raise StoreTooNew(f"{db.path} was written by a newer limpet (schema {found}): update limpet")
+
+
+def _has_schema(db: Database) -> bool:
+    return bool(db.rows("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
 
 
 def _statements(script: str) -> list[str]:

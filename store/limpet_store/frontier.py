@@ -31,7 +31,14 @@ class Caller(Protocol):
 
 
 class CursorMissing(FrontierUnavailable):
-    """The frontier was lost, or never built: it is to be rebuilt before anything is leased."""
+    """The frontier was lost, or never built: it is to be rebuilt before anything is leased.
+
+    `drop` is a cursor that stands and is of no use any more: the rebuild removes it first.
+    """
+
+    def __init__(self, message: str, drop: tuple[int, str] | None = None) -> None:
+        super().__init__(message)
+        self.drop = drop
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +71,13 @@ class Frontier:
         self._store_id = store_id
         self.prefix = keys.prefix(crawl, store_id)
 
-    def _call(self, name: str, *args: str | int | bytes, run: bool = True) -> Any:
+    def _call(self, name: str, *args: str | int | bytes) -> Any:
         """One verb; once more when the connection was lost, under the run id of the new one."""
         script = scripts.load(name)
         for last in (False, True):
             try:
                 # Connecting reads the run id: it must be known before the arguments are put together.
-                head = (self._server.run_id,) if run else ()
-                return self._server.call(script, [self.prefix], (*head, *args))
+                return self._server.call(script, [self.prefix], (self._server.run_id, *args))
             except FrontierUnavailable:
                 if last:
                     raise
@@ -135,14 +141,12 @@ class Frontier:
 
     def rebuild_chunk(self, what: str, token: str, *args: str | int | bytes) -> bool:
         """One chunk of "hosts", "pages" or "stream"; False when the token is gone."""
-        return bool(self._call(f"rebuild_{what}", token, REBUILD_TTL, *args, run=False))
+        return bool(self._call(f"rebuild_{what}", token, REBUILD_TTL, *args))
 
     def rebuild_end(self, token: str, cursor: tuple[int, str]) -> bool:
-        """Set the cursor and tell subscribers which store speaks; False when the token is gone."""
-        if not self._call("rebuild_end", token, *cursor):
-            return False
+        """Tell subscribers which store speaks and set the cursor; False when the token is gone."""
         self._server.command("SET", keys.pointer(self._crawl), self._store_id)
-        return True
+        return bool(self._call("rebuild_end", token, *cursor))
 
 
 def _standing(reply: Any) -> Any:

@@ -9,11 +9,12 @@ from limpet_store import outbox
 from limpet_store.message import Source, gap_message
 from limpet_store.outbox import Entry
 from limpet_store.store import Store, wall_ms
+from limpet_store.witness import Witness
 
 log = logging.getLogger("limpet.store")
 
 
-def begin(store: Store, seen_as: str) -> bool:
+def begin(store: Store, witness: Witness, seen_as: str) -> bool:
     """Give the store a new store_id, epoch and life in one transaction; False when that has been done already.
 
     `seen_as` is the store_id under which the loss was seen. Every worker drops its leases at its next
@@ -29,6 +30,7 @@ def begin(store: Store, seen_as: str) -> bool:
         store.db.run("UPDATE meta SET store_id = ?, epoch = ?, life = ?", (born, source.epoch, life))
         message = gap_message(source, before=seen_as, at=wall_ms())
         outbox.append(store.db, [Entry("gap", messages=[message])], wall_ms())
+    witness.write(born, 0, "-")
     log.error(
         "%s went back in time: it speaks as a new source from now on (%s, was %s)",
         store.db.path,

@@ -74,9 +74,10 @@ class Context:
     now: int
 
 
-NEWEST = "SELECT fence, nonce, lost, state FROM pages WHERE id = ?"
+NEWEST = "SELECT fence, nonce, lost FROM pages WHERE id = ? AND open = 1"
 FINISH = """UPDATE pages SET state = ?, open = 0, failures = 0, lost = 0, status = ?, reason = ?, error = ?,
-fetched_at = coalesce(?, fetched_at), etag = ?, code = ?, dropped = ? WHERE id = ?"""
+fetched_at = coalesce(?, fetched_at), etag = ?, code = ?, dropped = CASE ? WHEN 1 THEN dropped ELSE ? END
+WHERE id = ?"""
 AGAIN = """UPDATE pages SET open = 0, lost = ?, failures = ?, due_at = ?, status = coalesce(?, status),
 error = coalesce(?, error) WHERE id = ?"""
 STATE = {
@@ -91,13 +92,13 @@ AS_IT_WAS = frozenset({Kind.UNCHANGED, Kind.MISSING})  # what it was extracted b
 
 
 def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
-    """Write one outcome; None when it was refused because a newer attempt exists.
+    """Write one outcome; None when it was refused: a newer attempt exists, or this one has its outcome.
 
     A refused worker is alive, so the loss that the newer attempt counted was none: it is taken back.
     """
     attempt = outcome.attempt
     found = db.one(NEWEST, (attempt.page.id,))
-    if found is None or found[:2] != (attempt.fence, attempt.nonce) or found[3] != "pending":
+    if found is None or found[:2] != (attempt.fence, attempt.nonce):
         if found and found[2] > 0:
             db.run("UPDATE pages SET lost = lost - 1 WHERE id = ?", (attempt.page.id,))
         return None
@@ -129,7 +130,7 @@ def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry:
         (
             STATE[outcome.kind], outcome.status, outcome.reason, outcome.error, fresh,
             page.etag if keep else outcome.etag, page.code if keep else outcome.code,
-            json.dumps(outcome.dropped) if outcome.dropped else None, page.id,
+            int(keep), json.dumps(outcome.dropped) if outcome.dropped else None, page.id,
         ),
     )  # fmt: skip
     if not keep:
@@ -187,7 +188,7 @@ def _again(db: Database, outcome: Outcome, host: Host, context: Context, lost: i
 
 def _die(db: Database, outcome: Outcome, host: Host) -> Op:
     page = outcome.attempt.page
-    db.run(FINISH, ("dead", outcome.status, "failed", outcome.error, None, None, None, None, page.id))
+    db.run(FINISH, ("dead", outcome.status, "failed", outcome.error, None, None, None, 0, None, page.id))
     return ("k", page.id, host.id, outcome.attempt.nonce)
 
 

@@ -24,8 +24,11 @@ CHUNK = 200  # rows a call: five arguments each, at most 1,000
 HOSTS = """SELECT id, max(delay, crawl_delay), max_in_flight, blocked_until, paused,
   CASE WHEN robots IS NULL THEN robots_page ELSE 0 END, rests > 0
 FROM hosts WHERE id > ? ORDER BY id LIMIT ?"""
-PAGES = """SELECT id, host, due_at, priority, open, nonce FROM pages
-WHERE state = 'pending' AND id > ? AND (due_at <= ? OR due_at > ?) ORDER BY id LIMIT ?"""
+PAGES = """SELECT id, host, due_at, priority, '' FROM pages
+WHERE state = 'pending' AND id > ? AND open = 0 AND (due_at <= ? OR due_at > ?) ORDER BY id LIMIT ?"""
+OPEN_PAGES = """SELECT id, host, due_at, priority, nonce FROM pages
+WHERE open = 1 AND id > ? ORDER BY id LIMIT ?"""
+SLACK = 4_000  # ms; the largest that a worker asks for
 MESSAGES = (
     "SELECT seq, messages FROM outbox WHERE seq > ? AND seq <= ? AND messages <> '' ORDER BY seq LIMIT ?"
 )
@@ -60,14 +63,14 @@ def rebuild(
     """
     store.check_identity()
     _ask_witness(store, witness)
-    top = outbox.top(store.db)
     token = secrets.token_hex(8)
     if frontier.rebuild_begin(token, drop) != "ok":
         return None
+    top = outbox.top(store.db)  # read now: nobody relays while there is no cursor
     run = _Run(store, frontier, token, lease, nobody_works())
     try:
         run.hosts()
-        pages = run.pages()
+        pages = run.pages() + run.open_pages()
         messages = run.messages(top[0])
         if not frontier.rebuild_end(token, top):
             raise _TokenGone
@@ -79,14 +82,15 @@ def rebuild(
 
 
 def _ask_witness(store: Store, witness: Witness) -> None:
-    """A store that lacks the row it has published went back in time."""
+    """A store that lacks the row it has published, or published under another id, went back in time."""
     seen = witness.read()
-    if seen is None or seen[0] != store.source.store_id or not seen[1]:
+    if seen is None or not seen[1]:
         return
     pruned = store.db.value("SELECT pruned FROM meta")
     found = store.db.one("SELECT mark FROM outbox WHERE seq = ?", (seen[1],))
-    if seen[1] >= pruned and (found is None or found[0] != seen[2]):
-        life.begin(store, store.source.store_id)
+    lacks = seen[1] >= pruned and (found is None or found[0] != seen[2])
+    if lacks or seen[0] != store.source.store_id:
+        life.begin(store, witness, store.source.store_id)
         raise StoreReborn(f"{store.db.path}: the store went back in time")
 
 
@@ -112,15 +116,26 @@ class _Run:
 
     def hosts(self) -> None:
         for rows in self._chunks(HOSTS):
-            self._send("hosts", 0, *(value for row in rows for value in row))
+            # What was leased before and not sent yet may still start within its slack.
+            self._send("hosts", 0 if self.free else SLACK, *(value for row in rows for value in row))
 
     def pages(self) -> int:
-        """Pages beyond every allowed delay are sent too: their time counts as now."""
-        count = 0
+        """Pages that nobody has. Those beyond every allowed delay are sent too: their time counts as now."""
         now = self.frontier.status().now
-        for rows in self._chunks(PAGES, now + HORIZON, now + LONGEST):
-            args = [v for page, host, due, priority, open_, nonce in rows
-                    for v in (page, host, due, shift(priority), nonce if open_ else "")]  # fmt: skip
+        return self._pages(PAGES, now + HORIZON, now + LONGEST)
+
+    def open_pages(self) -> int:
+        """Pages that somebody may have, last: their lease begins now, and the end must come before its end."""
+        return self._pages(OPEN_PAGES)
+
+    def _pages(self, sql: str, *params: int) -> int:
+        count = 0
+        for rows in self._chunks(sql, *params):
+            args = [
+                v
+                for id_, host, due, priority, nonce in rows
+                for v in (id_, host, due, shift(priority), nonce)
+            ]
             self._send("pages", self.lease, LONGEST, int(self.free), *args)
             count += len(rows)
         return count
@@ -141,8 +156,8 @@ def _batched(rows: list[tuple[int, str]]) -> Iterator[list[str | int]]:
     args: list[str | int] = []
     for seq, text in rows:
         for n, message in enumerate(text.split("\n")):
-            args += (seq, n, message)
-            if len(args) >= 3 * 300:
+            args += (f"{seq}-{n}", message)
+            if len(args) >= 2 * 400:
                 yield args
                 args = []
     if args:

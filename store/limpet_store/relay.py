@@ -62,6 +62,6 @@ class Relay:
         store_id, pruned = self._store.db.rows("SELECT store_id, pruned FROM meta")[0]
         if store_id == self._store.source.store_id:
             if cursor[0] < pruned:  # the stream slept past the retention: a rebuild, not another life
-                raise CursorMissing("the cursor is older than the outbox")
-            life.begin(self._store, store_id)
+                raise CursorMissing("the cursor is older than the outbox", drop=cursor)
+            life.begin(self._store, self._witness, store_id)
         raise StoreReborn(f"{self._store.db.path}: the store went back in time")

@@ -72,7 +72,8 @@ CREATE TABLE pages (
   CONSTRAINT pages_open_is_pending CHECK (open = 0 OR state = 'pending')
 );
 CREATE INDEX pages_due ON pages (state, due_at);
-CREATE INDEX pages_open ON pages (host) WHERE open = 1;
+CREATE INDEX pages_open ON pages (id) WHERE open = 1;
+CREATE INDEX pages_pending ON pages (id) WHERE state = 'pending';
 
 CREATE TRIGGER pages_fence_rises BEFORE UPDATE OF fence ON pages WHEN NEW.fence < OLD.fence
 BEGIN SELECT RAISE(ABORT, 'pages_fence_rises: a fence never decreases'); END;

@@ -12,14 +12,12 @@ from limpet_store import attempts, hosts, outbox, outcomes, pages
 from limpet_store.admission import Discovery, HostRules
 from limpet_store.attempts import Attempt, Begun, Lease
 from limpet_store.canonical import CANONICALISER_VERSION
-from limpet_store.database import SCHEMA_VERSION, Database, create_schema
+from limpet_store.database import Database, create_schema
 from limpet_store.errors import StoreError, UsageError
 from limpet_store.message import Source
 from limpet_store.outbox import Entry
 from limpet_store.outcomes import Limits, Outcome
 
-META = """INSERT OR IGNORE INTO meta (id, schema, canonicaliser, crawl, store_id, epoch, life, fence, pruned)
-VALUES (1, ?, ?, ?, ?, 1, 0, 0, 0)"""
 OPEN_ROUND = "SELECT number FROM rounds WHERE finished_at IS NULL ORDER BY number DESC LIMIT 1"
 
 
@@ -54,10 +52,8 @@ class Store:
         """Open the crawl's store, made if missing. Raises UsageError when it belongs to another crawl."""
         db = Database(path, create=create)
         try:
-            create_schema(db)
-            if db.one("SELECT 1 FROM meta") is None:
-                with db.write():
-                    db.run(META, (SCHEMA_VERSION, CANONICALISER_VERSION, crawl, secrets.token_hex(8)))
+            # The epoch begins with the time, so that a store made anew never repeats an idempotency key.
+            create_schema(db, (CANONICALISER_VERSION, crawl, secrets.token_hex(8), wall_ms()))
             owner = db.value("SELECT crawl FROM meta")
             if owner != crawl:
                 raise UsageError(f"{path} holds the crawl {owner!r}, not {crawl!r}: use another --store")

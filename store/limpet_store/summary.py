@@ -13,15 +13,15 @@ STATES = "SELECT state, count(*) FROM pages GROUP BY state"  # from an index alo
 ROBOTS = "SELECT p.state, count(*) FROM hosts h JOIN pages p ON p.id = h.robots_page GROUP BY p.state"
 DEAD = "SELECT reason, count(*), min(url) FROM pages WHERE state = 'dead' AND kind = 'page' GROUP BY reason"
 RECORDS = "SELECT count(*), coalesce(sum(version), 0) FROM records WHERE gone = 0"
-UNMATCHED = "SELECT count(*), min(url) FROM pages WHERE code = ':' AND state = 'done' AND kind = 'page'"
+CODES = "SELECT code, count(*) FROM pages WHERE state = 'done' AND code IS NOT NULL GROUP BY code"
+NO_HANDLER = ":"  # the code of a page that no handler reads
+UNMATCHED = "SELECT url FROM pages WHERE state = 'done' AND code = ? LIMIT 1"
 REJECTED = "SELECT count(*), min(reason) FROM rejections"
 NEXT_DUE = "SELECT min(due_at) FROM pages WHERE state = 'pending' AND due_at <= ?"
 BLOCKED = "SELECT name, blocked_until FROM hosts WHERE blocked_until > ? AND blocked_until <= ?"
 OPEN = "SELECT count(*) FROM pages WHERE open = 1"
-IMPERFECT = (
-    "failed",
-    "poison",
-)  # reasons of death that spoil a crawl; broken links and robots.txt are the site's
+# Reasons of death that spoil a crawl; broken links and robots.txt are the site's.
+IMPERFECT = ("failed", "poison")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,8 @@ def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -
     """
     db = store.db
     records, versions = db.rows(RECORDS)[0]
-    unmatched, unmatched_url = db.rows(UNMATCHED)[0]
+    read_by = codes_used(store)
+    unmatched = db.one(UNMATCHED, (NO_HANDLER,)) if NO_HANDLER in read_by else None
     rejected, rejection = db.rows(REJECTED)[0]
     return Summary(
         states=states(store),
@@ -67,10 +68,10 @@ def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -
         dead={reason or "failed": (count, url) for reason, count, url in db.rows(DEAD)},
         rejected=rejected,
         rejection=rejection,
-        unmatched=unmatched,
-        unmatched_url=unmatched_url,
+        unmatched=read_by.get(NO_HANDLER, 0),
+        unmatched_url=unmatched[0] if unmatched else None,
         dropped=dropped_links(store) if dropped else {},
-        stale=stale_pages(store, codes),
+        stale=_stale(read_by, codes),
         attempts=db.value("SELECT fence FROM meta"),
     )
 
@@ -94,11 +95,17 @@ def dropped_links(store: Store) -> dict[str, int]:
 
 def stale_pages(store: Store, codes: Mapping[str, str]) -> int:
     """Pages whose handler has changed, or is gone, since it read them."""
-    current = {f"{name}:{code}" for name, code in codes.items()} | {":"}
-    rows = store.db.rows(
-        "SELECT code, count(*) FROM pages WHERE code IS NOT NULL AND state = 'done' GROUP BY code"
-    )
-    return sum(count for code, count in rows if code not in current)
+    return _stale(codes_used(store), codes)
+
+
+def codes_used(store: Store) -> dict[str, int]:
+    """Pages that are done, by the handler and code that read them."""
+    return dict(store.db.rows(CODES))
+
+
+def _stale(read_by: Mapping[str, int], codes: Mapping[str, str]) -> int:
+    current = {f"{name}:{code}" for name, code in codes.items()} | {NO_HANDLER}
+    return sum(count for code, count in read_by.items() if code not in current)
 
 
 def in_flight(store: Store) -> int:

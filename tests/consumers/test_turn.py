@@ -274,7 +274,7 @@ def test_a_store_with_another_life_ends_the_worker(bench: Any) -> None:
 
     made = bench()
     worker = made.worker()
-    life.begin(made.store, made.store.source.store_id)
+    life.begin(made.store, made.witness, made.store.source.store_id)
     with pytest.raises(StoreReborn):
         made.crawl(worker)
     assert made.web.log == []

@@ -209,8 +209,8 @@ def test_two_that_see_it_begin_one_new_life(store: Store, tmp_path: Path) -> Non
     from limpet_store import life
 
     old = store.source.store_id
-    assert life.begin(store, old)
-    assert not life.begin(store, old)
+    assert life.begin(store, Witness(store.db.path), old)
+    assert not life.begin(store, Witness(store.db.path), old)
 
 
 def test_an_unfinished_refresh_goes_on_where_it_was(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,29 @@ local function holder(page, host)
   return found and string.match(found, "^%S+")
 end
 
+-- A function that says whether a message id is above the stream's top: a repeat, or a row that comes late, must
+-- not double a message, and the server would refuse it in the middle of a script.
+local function stream_top()
+  local top = redis.call("XREVRANGE", P .. ":stream", "+", "-", "COUNT", 1)[1]
+  local seq, n = -1, -1
+  if top then
+    local a, b = string.match(top[1], "^(%d+)-(%d+)$")
+    seq, n = tonumber(a), tonumber(b)
+  end
+  return function(id)
+    local a, b = string.match(id, "^(%d+)-(%d+)$")
+    a, b = tonumber(a), tonumber(b)
+    return a > seq or (a == seq and b > n)
+  end
+end
+
+-- Does this rebuilder's token stand, under the run of the server that it was given by? Keeps it alive if so.
+local function token_stands(run, token, ttl)
+  if redis.call("GET", P .. ":rebuild") ~= run .. "/" .. token then return false end
+  if ttl then redis.call("PEXPIRE", P .. ":rebuild", ttl) end
+  return true
+end
+
 local function end_lease(page, host)
   redis.call("ZREM", P .. ":l:" .. host, page)
   redis.call("HDEL", P .. ":nonces", page)

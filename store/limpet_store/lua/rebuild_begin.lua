@@ -8,6 +8,9 @@ if c[3] == run then
   if c[1] ~= ARGV[5] or c[2] ~= ARGV[6] then return {"standing"} end
   redis.call("DEL", P .. ":cursor")
 end
-if not redis.call("SET", P .. ":rebuild", token, "NX", "PX", ttl) then return {"busy"} end
+-- Its own token again: the reply of this very call was lost.
+if not redis.call("SET", P .. ":rebuild", run .. "/" .. token, "NX", "PX", ttl) and not token_stands(run, token, ttl) then
+  return {"busy"}
+end
 redis.call("SET", P .. ":fed", int(NOW + tonumber(ARGV[4])))
 return {"ok", int(NOW)}
