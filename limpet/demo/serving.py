@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+GRACE = 0.3  # seconds of silence after the end: whoever dies with our starter must not see us die first
 _REASONS = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 500: "Internal Server Error"}
 _SHELLS = ("Keyhole", "Rough", "Crème", "Blue-rayed", "Tortoiseshell", "Slipper", "Größe-M", "Black-footed")
 _THINGS = ("lamp", "kettle", "jersey", "notebook", "compass", "teacup", "lantern", "raincoat", "oilskin")
@@ -132,6 +133,7 @@ class _Service:
                     self._obey(json.loads(line))
                     answers.write(b"{}\n")
                 else:
+                    time.sleep(GRACE)
                     return
             while self.held and self.held[0][0] <= time.monotonic():
                 self._send(*heapq.heappop(self.held)[2:])

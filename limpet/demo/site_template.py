@@ -9,7 +9,7 @@ _SITE = Template('''\
 
 from limpet import Page, Record, Site
 
-site = Site("demo-shop", seeds=["$seed"], allow_private=True)
+site = Site("demo-shop", seeds=["$seed"], allow_private=True$limit)
 $tune
 
 @site.page("/list/{n}")
@@ -29,10 +29,12 @@ def product(page: Page):
 ''')
 
 
-def site_file(seed: str, *, lease: int | None = 3) -> str:
+def site_file(seed: str, *, lease: int | None = 3, max_in_flight: int | None = None) -> str:
     """The text of a site file that starts at `seed`.
 
-    `lease` is in seconds, 3 as in the published kill test; None leaves the engine's default.
+    `lease` is in seconds, 3 as in the published kill test; None leaves the engine's default, as it does for
+    `max_in_flight`.
     """
+    limit = "" if max_in_flight is None else f", max_in_flight={max_in_flight}"
     tune = "" if lease is None else f"site.tune(lease={lease})\n"
-    return _SITE.substitute(seed=seed, tune=tune)
+    return _SITE.substitute(seed=seed, limit=limit, tune=tune)
