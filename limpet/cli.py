@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import logging
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from limpet.exits import guarded, say
+from limpet.exits import Exit, guarded, say
 from limpet.site import VERSION
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,6 +37,15 @@ SUMMARY = {  # command -> the line that `limpet --help` shows, in this order
 
 class Commands(click.Group):
     """Loads a command's module when it is asked for: `limpet path` must not pay for RQ."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (
+            BrokenPipeError
+        ):  # `limpet export | head`: the reader has enough; click would call it a failure
+            hush()
+            return Exit.COMPLETE
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for name in SUMMARY if not name.startswith("_")]
@@ -146,8 +156,13 @@ def main() -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        sys.stderr.close()
+        hush()
     sys.exit(code)
+
+
+def hush() -> None:
+    """Nobody reads stdout any more: what is still buffered goes nowhere, without complaint."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 __all__ = ["flags_of", "limpet", "main", "optional_site_argument", "place_options", "say", "site_argument"]

@@ -54,9 +54,6 @@ def guarded(command: Callable[[], object]) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
-    except BrokenPipeError:  # `limpet export | head`: the reader has enough
-        sys.stderr.close()
-        return Exit.COMPLETE
     except LimpetError as error:
         _say_error(str(error))
         logging.getLogger("limpet").debug("where", exc_info=error)
