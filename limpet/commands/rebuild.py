@@ -13,6 +13,7 @@ from limpet.engine import Engine
 from limpet.exits import Exit, say
 from limpet_store.errors import FrontierUnavailable
 from limpet_store.frontier import REBUILD_TTL
+from limpet_store.summary import counted
 
 POLL = 0.2  # seconds between two looks at another's rebuild
 
@@ -33,7 +34,7 @@ def command(site_file: Path, **options: Any) -> int:
             _await_another(engine)
             say("another process has just rebuilt it")
         else:
-            say(f"rebuilt: {built.pages} pages, {built.messages} messages")
+            say(f"rebuilt: {counted(built.pages, 'page')}, {counted(built.messages, 'message')}")
         engine.relay()  # what was committed meanwhile
     return Exit.COMPLETE
 

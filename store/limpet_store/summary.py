@@ -17,8 +17,12 @@ CODES = "SELECT code, count(*) FROM pages WHERE state = 'done' AND code IS NOT N
 NO_HANDLER = ":"  # the code of a page that no handler reads
 UNMATCHED = "SELECT url FROM pages WHERE state = 'done' AND code = ? LIMIT 1"
 REJECTED = "SELECT count(*), min(reason) FROM rejections"
-NEXT_DUE = "SELECT min(due_at) FROM pages WHERE state = 'pending' AND due_at <= ?"
-BLOCKED = "SELECT name, blocked_until FROM hosts WHERE blocked_until > ? AND blocked_until <= ?"
+GOING = """FROM pages p JOIN hosts h ON h.id = p.host WHERE p.state = 'pending' AND h.paused = 0
+  AND (h.robots IS NOT NULL OR h.robots_page IN (0, p.id))"""
+DUE_NOW = f"""SELECT 1 {GOING} AND (p.due_at <= :now OR p.due_at > :far)
+  AND (h.blocked_until <= :now OR h.blocked_until > :far) LIMIT 1"""
+EARLIEST = f"""SELECT min(max(CASE WHEN p.due_at > :far THEN 0 ELSE p.due_at END,
+  CASE WHEN h.blocked_until > :far THEN 0 ELSE h.blocked_until END)) {GOING}"""
 OPEN = "SELECT count(*) FROM pages WHERE open = 1"
 # Reasons of death that spoil a crawl; broken links and robots.txt are the site's.
 IMPERFECT = ("failed", "poison")
@@ -114,35 +118,21 @@ def in_flight(store: Store) -> int:
 
 
 def next_due(store: Store, now: int) -> int | None:
-    """When the next page can go, its host's block included (ms); None when nothing is pending.
+    """When the next page can go (ms): its own time, its host's block, and robots.txt before all others.
 
-    A page that is due, or in flight, is due now.
+    None when none can: nothing is pending, or every host is paused. What is due, or in flight, is due now. Cheap
+    while anything is due; a scan of the pending pages when nothing is.
     """
-    found = store.db.value(NEXT_DUE, (now + LONGEST,))
-    if found is None:
-        pending = store.db.one("SELECT 1 FROM pages WHERE state = 'pending' LIMIT 1")
-        return now if pending else None
-    if found > now:
-        return int(found)
-    return _first_unblocked(store, now)
-
-
-def _first_unblocked(store: Store, now: int) -> int:
-    """Something is due: when the first of its hosts may be asked again."""
-    free = store.db.one(
-        """SELECT 1 FROM pages p JOIN hosts h ON h.id = p.host WHERE p.state = 'pending' AND p.due_at <= ?
-        AND (h.blocked_until <= ? OR h.blocked_until > ?) AND h.paused = 0 LIMIT 1""",
-        (now, now, now + LONGEST),
-    )
-    if free:
+    times = {"now": now, "far": now + LONGEST}
+    if store.db.one(DUE_NOW, times):
         return now
-    rows = store.db.rows(BLOCKED, (now, now + LONGEST))
-    return min((int(until) for _, until in rows), default=now)
+    found = store.db.value(EARLIEST, times)
+    return None if found is None else max(now, int(found))
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 page`, `2 pages`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    """The number with its noun, in the plural where it is one: `1 page`, `2 pages`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def sentences(facts: Summary) -> Iterator[str]:

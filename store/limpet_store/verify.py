@@ -33,12 +33,9 @@ ENDS = (
 def verify(store: Store, *, quiet: bool) -> Iterator[Finding]:
     """Check the store, one finding for each invariant. `quiet`: no worker of this machine is alive.
 
-    Ends after the first finding when the file itself is damaged.
+    Raises StoreError when the file is damaged so badly that it cannot be read.
     """
-    sound = run("the file is sound, and keys are unique", lambda: file_is_sound(store, quiet=quiet))
-    yield sound
-    if sound.ok is False:
-        return
+    yield run("the file is sound, its constraints hold", lambda: file_is_sound(store, quiet=quiet))
     yield from verify_records.verify(store)
     yield run("URLs of pages are canonical", lambda: urls_are_canonical(store))
     yield run("attempts never go back", lambda: attempts_rise(store))
@@ -47,7 +44,8 @@ def verify(store: Store, *, quiet: bool) -> Iterator[Finding]:
 
 
 def file_is_sound(store: Store, *, quiet: bool) -> str | None:
-    """SQLite's own check; a long read, which would hold up writers of a rollback journal."""
+    """SQLite's own check of its pages, of unique keys and CHECKs; a long read, which would hold up writers of a
+    rollback journal."""
     if not quiet and store.db.value("PRAGMA journal_mode") != "wal":
         raise Skipped("not while workers run, on this version of SQLite")
     found = str(store.db.value("PRAGMA integrity_check(1)"))
