@@ -15,6 +15,7 @@ from limpet_producer import enqueue
 from limpet_store import rounds, summary
 from limpet_store.errors import FrontierError
 from limpet_store.message import rfc3339
+from limpet_store.store import StoreReborn
 
 POLL = 0.05  # seconds the pool is waited for
 
@@ -86,7 +87,8 @@ class Crawl:
             return True
         age = (self.engine.now() - current.started_at) / 1000
         if self.wish.every is not None:
-            if age >= self.wish.every:
+            # Cron starts a little earlier or later each time: a round that is nearly due is due.
+            if age >= self.wish.every - min(self.wish.every / 20, 3600):
                 return True
             say(
                 f"round {current.number} began {seconds(age)} ago; the next is due in {seconds(self.wish.every - age)}"
@@ -105,9 +107,10 @@ class Crawl:
 
     def _explain_wait(self, ended: int) -> None:
         status = self.engine.frontier.status()
-        if status.leased and not ended and self.engine.nobody_works():
+        if status.leased and not ended and not self.engine.embedded:
             say(
-                f"{status.leased} pages are leased; they are free within {seconds(self.engine.site.knobs.lease)}"
+                f"{status.leased} pages are in the hands of other workers; if those are dead, the pages are free"
+                f" within {seconds(self.engine.site.knobs.lease)}"
             )
 
     # -- meanwhile
@@ -159,9 +162,12 @@ class Crawl:
 
     def _finish(self) -> bool:
         try:
+            rounds.refresh(self.store, self.engine.now())  # one that was killed half-way
+            if rounds.pending(self.store):
+                return False
             rounds.finish(self.store, self.engine.now())
             self.engine.relay()
-        except FrontierError:
+        except (FrontierError, StoreReborn):
             return False
         return True
 
@@ -174,15 +180,17 @@ class Crawl:
         """Whether everything that is left is due later than the user wants to wait for."""
         if time.monotonic() < self._look_again:
             return False
-        self._look_again = time.monotonic() + 1.0
+        began = time.monotonic()
         try:
             now = self.engine.now()
         except FrontierError:
             return False
         due = summary.next_due(self.store, now)
-        if due is None or due - now <= self.wish.wait * 1000:
+        spent = time.monotonic() - began
+        self._look_again = time.monotonic() + max(1.0, 10 * spent)
+        if due is not None and due - now <= self.wish.wait * 1000:
             return False
-        self._ending = f"nothing is due before {rfc3339(due)}"
+        self._ending = f"nothing is due before {rfc3339(due)}" if due else "every host is paused"
         return True
 
     # -- after

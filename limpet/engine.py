@@ -19,7 +19,7 @@ from limpet_consumers.tickets import Tickets
 from limpet_store.admission import HostRules
 from limpet_store.errors import StoreUnavailable, UsageError
 from limpet_store.frontier import CursorMissing, Frontier
-from limpet_store.presence import Presence, anyone_working
+from limpet_store.presence import Presence, Recovery, anyone_working
 from limpet_store.rebuild import Rebuilt, rebuild
 from limpet_store.relay import Relay
 from limpet_store.server import Server, ServerFacts, check_server, connect
@@ -155,15 +155,15 @@ class Engine:
             try:
                 Relay(self.store, self.frontier, self.witness).run()
                 return
-            except CursorMissing:
-                self.rebuild()
+            except CursorMissing as error:
+                self.rebuild(drop=error.drop)
             except StoreReborn as error:
                 log.error("%s", error)
                 self.store.source = self.store.identity()
 
-    def rebuild(self, *, asked: bool = False) -> Rebuilt | None:
+    def rebuild(self, *, asked: bool = False, drop: tuple[int, str] | None = None) -> Rebuilt | None:
         """Build the frontier from SQL; `asked` drops a cursor that stands. None when another does it."""
-        drop = self.frontier.cursor() if asked else None
+        drop = self.frontier.cursor() if asked else drop
         try:
             return rebuild(
                 self.store, self.frontier, self.witness, lease=self.lease_ms, drop=drop,
@@ -181,8 +181,10 @@ class Engine:
 
         Elsewhere than on an embedded server they lapse, since their holders may be on another machine.
         """
-        ended = self.frontier.reap("") if self.nobody_works() else 0
-        self.relay()
+        with Recovery(self.settings.home) as recovery:  # no worker begins between the look and the reaping
+            recovery.hold()
+            ended = self.frontier.reap("") if self.nobody_works() else 0
+            self.relay()
         return ended
 
     def presence(self) -> Presence:
@@ -197,9 +199,11 @@ def worker_flags(engine: Engine) -> list[str]:
     chosen = engine.settings
     if chosen.redis_url is None and not chosen.home.exists():
         raise StoreUnavailable(f"{chosen.home} is gone")
-    flags = ["--home", str(chosen.home), "--store", str(chosen.store_path)]
-    if chosen.redis_url is not None:
-        flags += ["--redis", chosen.redis_url]
-    if chosen.contact:
-        flags += ["--contact", chosen.contact]
-    return flags
+    return ["--home", str(chosen.home), "--store", str(chosen.store_path)]
+
+
+def worker_environ(engine: Engine) -> dict[str, str]:
+    """What goes to a worker by its environment: the Redis URL may hold a password, which `ps` would show."""
+    chosen = engine.settings
+    values = {"redis_url": chosen.redis_url or "", "contact": chosen.contact or ""}
+    return {settings.NAMES[name][1]: value for name, value in values.items()}

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from limpet_consumers import worker
+from limpet_consumers.process import rearm
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.slices import Place, Slice
-from limpet_store.presence import Presence
+from limpet_store.presence import Presence, Recovery
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ def run_slice(crawl: str) -> dict[str, int]:
     here, context = workplace, worker.current
     if here is None or context is None or here.place.crawl != crawl:
         raise RuntimeError(f"no worker of {crawl!r}")
-    with Presence(here.home, "horse"):
+    with Presence(here.home, "horse"), Recovery(here.home) as recovery:
+        rearm(here.site.knobs.turn_limit)  # a command that hangs in its recovery must not hold this for ever
+        recovery.wait()
         slice_ = Slice(here.place, here.site, token=context.token, should_stop=context.should_stop)
         return slice_.run(here.site.knobs.slice)

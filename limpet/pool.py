@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import redis
 
-from limpet.engine import Engine, worker_flags
+from limpet.engine import Engine, worker_environ, worker_flags
 from limpet_consumers.supervisor import Supervisor
 from limpet_store import rounds
-from limpet_store.errors import FrontierError
+from limpet_store.errors import FrontierError, StoreError
 
 log = logging.getLogger("limpet.pool")
 
@@ -30,11 +30,14 @@ class Pool:
         self._store_id = engine.store.source.store_id
         self._counted_at = 0.0
         self._trouble = False
+        self._stopping = False
         command = [sys.executable, "-m", "limpet", "_worker", str(engine.site_file), *worker_flags(engine)]
         command += ["--store-id", self._store_id]
         if last_fence is not None:
             command += ["--last-fence", str(last_fence)]
-        self._supervisor = Supervisor(command, workers, on_worker_death=self._bury, on_line=on_line)
+        self._supervisor = Supervisor(
+            command, workers, on_worker_death=self._bury, on_line=on_line, environ=worker_environ(engine)
+        )
 
     def start(self) -> None:
         """Start the processes and hand out their first tickets."""
@@ -64,11 +67,17 @@ class Pool:
     def _bury(self, name: str) -> None:
         """A worker and its horses are gone: its pages are visible again at once."""
         try:
+            if self._stopping:
+                self._engine.store.put_back(f"{name}/", now=self._engine.now())
             self._engine.frontier.reap(f"{name}/")
             self._engine.tickets.forget_worker(name)
-        except (redis.RedisError, OSError, FrontierError) as error:
+        except (redis.RedisError, OSError, FrontierError, StoreError) as error:
             log.debug("leases of %s lapse by themselves: %s", name, error)
 
     def stop(self, timeout: float = 5.0) -> bool:
-        """Let the workers finish or put back what they have; True when none had to be killed."""
+        """Let the workers finish or put back what they have; True when none had to be killed.
+
+        What a killed one had in hand is put back for it: the stop was clean, its requests count for nothing.
+        """
+        self._stopping = True
         return self._supervisor.stop(timeout)

@@ -17,6 +17,7 @@ from limpet import code, extract
 from limpet.page import Page
 from limpet.patterns import Pattern
 from limpet_consumers.runtime import Knobs
+from limpet_store.canonical import admit
 from limpet_store.errors import ExtractError, SiteError
 from limpet_store.items import Extracted, Fetched
 
@@ -79,6 +80,7 @@ class Site:
             problems.append(f"user_agent and contact: one line of ASCII, not {self.user_agent!r}")
         if problems:
             raise SiteError("Site: " + "; ".join(problems))
+        self._authorities = self.hosts | {admit(seed).authority for seed in self.seeds}
         self.knobs = Knobs()
         self._handlers: dict[str, Callable[[Page], Any]] = {}
         self._patterns: list[tuple[Pattern, str]] = []
@@ -120,6 +122,11 @@ class Site:
         """Add how to reach the operator to the default User-Agent, unless the site file says it already."""
         if self._honest:
             self.user_agent = _honest_agent(contact)
+
+    @property
+    def authorities(self) -> frozenset[str]:
+        """Every authority that the site file names: of the seeds, and `hosts`."""
+        return self._authorities
 
     def match(self, url: str) -> str | None:
         """The name of the handler whose pattern fits this canonical URL, or None."""

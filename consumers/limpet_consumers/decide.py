@@ -81,7 +81,7 @@ def redirect(attempt: Attempt, response: Response, scope: Scope) -> Outcome | No
         return None
     page = attempt.page
     outcome = partial(Outcome, attempt=attempt, status=response.status)
-    location = response.headers.get("location", "").strip()
+    location = _unmangled(response.headers.get("location", "").strip())
     try:
         target = admit(_join(page.canonical, location)) if location else None
     except URLRejected as error:
@@ -100,6 +100,14 @@ def redirect(attempt: Attempt, response: Response, scope: Scope) -> Outcome | No
         depth=page.depth, hops=page.hops + 1, widens=page.depth == 0,
     )  # fmt: skip
     return outcome(kind=Kind.ALIAS, error=target.canonical, discoveries=(discovery,))
+
+
+def _unmangled(location: str) -> str:
+    """Raw UTF-8 in a header arrives as latin-1, for that is what HTTP says headers are."""
+    try:
+        return location.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return location
 
 
 def _join(base: str, location: str) -> str:

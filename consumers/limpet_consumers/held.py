@@ -22,6 +22,7 @@ class _Hold:
     lease: Lease
     since: float  # boot clock at the lease call
     until: float
+    slack: float  # seconds after `since` within which its request may begin on a host with a delay
 
 
 class Held:
@@ -33,11 +34,12 @@ class Held:
         self._holds: dict[int, _Hold] = {}
         self._lock = threading.Lock()
 
-    def add(self, leases: Iterable[Lease], since: float) -> None:
-        """Note leases given by a call that began at `since`: the earliest that they can have begun."""
+    def add(self, leases: Iterable[Lease], since: float, slack: float) -> None:
+        """Note leases given by a call that began at `since`, the earliest that they can have begun, and that paid
+        for `slack` seconds."""
         with self._lock:
             for lease in leases:
-                self._holds[lease.page] = _Hold(lease, since, since + self.length)
+                self._holds[lease.page] = _Hold(lease, since, since + self.length, slack)
 
     def drop(self, pages: Iterable[int]) -> None:
         with self._lock:
@@ -60,10 +62,10 @@ class Held:
         hold = self._holds.get(page)
         return hold is not None and hold.until > self._boot()
 
-    def age(self, page: int) -> float:
-        """Seconds since it was leased."""
+    def late(self, page: int) -> bool:
+        """Whether the slack that its lease call paid for is over."""
         hold = self._holds.get(page)
-        return self._boot() - hold.since if hold else float("inf")
+        return hold is None or self._boot() - hold.since > hold.slack
 
     def renew(self, frontier: Frontier) -> None:
         """Renew all; a lost one is forgotten, so that its request is not sent. What is fetched is committed all

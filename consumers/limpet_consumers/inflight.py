@@ -6,6 +6,7 @@ gets measured: the number in flight follows the share of time that requests wait
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Protocol
@@ -14,6 +15,7 @@ from limpet_store.attempts import Attempt
 from limpet_store.outcomes import Outcome
 
 MOST_THREADS = 64
+PATIENCE = 0.5  # seconds
 WORTH_THREADS = 0.004  # seconds of waiting a request above which overlapping pays
 COMPUTE = 0.0015  # seconds a page costs besides waiting
 
@@ -34,7 +36,10 @@ class InFlight(Protocol):
 
 
 class Inline:
-    """In the worker's own thread, in order; a stop takes effect between two pages."""
+    """In the worker's own thread, in order; a stop takes effect between two pages.
+
+    It hands back what it has after `PATIENCE` seconds, so that slow pages are committed one by one.
+    """
 
     def __init__(self, run: Callable[[Attempt], Outcome], stopping: Callable[[], bool]) -> None:
         self._run = run
@@ -51,8 +56,9 @@ class Inline:
         self._waiting += attempts
 
     def collect(self) -> list[Outcome]:
-        finished = []
-        while self._waiting and not self._stopping():
+        finished: list[Outcome] = []
+        until = time.monotonic() + PATIENCE
+        while self._waiting and not self._stopping() and not (finished and time.monotonic() > until):
             finished.append(self._run(self._waiting.pop(0)))
         return finished
 
@@ -93,8 +99,9 @@ class Threaded:
         return [future.result() for future in done]
 
     def abandon(self) -> list[Attempt]:
-        abandoned = [attempt for future, attempt in self._futures.items() if not future.done()]
-        self._futures = {future: attempt for future, attempt in self._futures.items() if future.done()}
+        done = {future: attempt for future, attempt in self._futures.items() if future.done()}
+        abandoned = [attempt for future, attempt in self._futures.items() if future not in done]
+        self._futures = done
         return abandoned
 
     def close(self) -> None:

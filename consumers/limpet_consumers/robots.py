@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from protego import Protego
 
@@ -24,16 +24,18 @@ class RobotsCache:
         self._obey = obey
         self._rules: dict[int, tuple[int, Protego]] = {}
 
+    def warm(self, host: int, fetched_at: int | None) -> None:
+        """Parse the host's rules now rather than inside a transaction, if they are new."""
+        if self._obey and fetched_at is not None and self._rules.get(host, (0,))[0] != fetched_at:
+            self._rules[host] = (fetched_at, Protego.parse(self._load(host) or ""))
+
     def allowed(self, host: int, fetched_at: int | None, url: str) -> bool:
         """Whether the host's rules let this URL be fetched. Unknown rules forbid nothing here: the frontier
         hands out no other page of such a host."""
         if not self._obey or fetched_at is None:
             return True
-        found = self._rules.get(host)
-        if found is None or found[0] != fetched_at:
-            found = (fetched_at, Protego.parse(self._load(host) or ""))
-            self._rules[host] = found
-        return bool(found[1].can_fetch(url, self._agent))
+        self.warm(host, fetched_at)
+        return bool(self._rules[host][1].can_fetch(url, self._agent))
 
 
 def rules_text(body: bytes) -> str:
@@ -57,5 +59,6 @@ def fetch(http: Http, request: Request, deadline: float) -> Response:
         target = urljoin(request.url, location)
         if not target.startswith(("http://", "https://")):
             raise FetchFailed("robots.txt redirects to something that is not http")
-        request = Request(target, headers=request.headers, private=request.private)
-    raise FetchFailed("robots.txt redirects more than five times")
+        same = urlsplit(target).netloc == urlsplit(request.url).netloc
+        request = Request(target, headers=request.headers, private=request.private and same)
+    return Response(request.url, 404, {}, b"")  # RFC 9309, 2.3.1.2: may be taken as unavailable

@@ -56,6 +56,10 @@ class SiteRuntime(Protocol):
     def hosts(self) -> frozenset[str]:
         """Authorities (`name` or `name:port`) in scope besides those of the seeds."""
 
+    @property
+    def authorities(self) -> frozenset[str]:
+        """Every authority that the site file names: of the seeds, and `hosts`."""
+
     def match(self, url: str) -> str | None:
         """The name of the handler whose pattern fits this canonical URL, or None."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import faulthandler
 import logging
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Event
@@ -29,8 +30,9 @@ from limpet_store.witness import Witness
 log = logging.getLogger("limpet.slice")
 
 BACKOFF_FIRST, BACKOFF_LONGEST = 1.0, 60.0  # seconds
-IDLE_LONGEST = 0.25  # seconds between two looks at a frontier that has nothing now
-CARE = 1.0  # seconds between two looks at the horizon and the net
+IDLE_LEAST, IDLE_LONGEST = 0.005, 0.25  # seconds between two looks at a frontier that has nothing now
+NET_EVERY = 1.0  # seconds between two looks for lost pages, while there is nothing to do
+FEED_EVERY = 60.0  # seconds between two looks at the horizon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,57 +72,59 @@ class Slice:
         )
         self._pause = Event()
         self._backoff = BACKOFF_FIRST
-        self._cared_at = 0.0
+        self._netted_at = self._fed_at = 0.0
         self.totals: dict[str, int] = {}
 
     def run(self, seconds: float) -> dict[str, int]:
         """Take turns for so many seconds; returns what was done, by name."""
-        store = Store.open(self._place.store, self._place.crawl, create=False)
-        try:
-            again = True
-            while again:
-                again = self._life(store, seconds)
-                if again:
-                    store.source = store.identity()
-        finally:
-            store.close()
+        with ExitStack() as left:
+            store = Store.open(self._place.store, self._place.crawl, create=False)
+            left.callback(store.close)
+            worker = self._open(store, left)
+            try:
+                self._work(worker, worker.clock.boot() + seconds)
+            except StoreReborn as error:
+                log.error("%s; leases dropped", error)  # the next slice works for the new life
+            finally:
+                self._count(worker)
         return self.totals
 
-    def _life(self, store: Store, seconds: float) -> bool:
-        """Work under one store_id; True when the store got another one meanwhile."""
-        worker, renewer = self._open(store)
-        until = worker.clock.boot() + seconds
-        renewer.start()
-        try:
-            while worker.clock.boot() < until and not self._should_stop() and not self._done(worker):
-                faulthandler.dump_traceback_later(self._site.knobs.turn_limit, exit=True)
-                self._turn(worker)
-            self._leave(worker)
-            return False
-        except StoreReborn as error:
-            log.error("%s; leases dropped", error)
-            return True
-        finally:
-            faulthandler.cancel_dump_traceback_later()
-            renewer.stop()
-            worker.close()
-            self._count(worker)
+    def _work(self, worker: Worker, until: float) -> None:
+        while worker.clock.boot() < until and not self._should_stop() and not self._done(worker):
+            self._alive()
+            self._turn(worker)
+        self._leave(worker)
 
-    def _open(self, store: Store) -> tuple[Worker, Renewer]:
+    def _open(self, store: Store, left: ExitStack) -> Worker:
         store_id = store.source.store_id
 
         def frontier() -> Frontier:
-            return Frontier(Server(self._place.server_url), self._place.crawl, store_id)
+            server = Server(self._place.server_url)
+            left.callback(server.close)
+            return Frontier(server, self._place.crawl, store_id)
 
+        witness = Witness(self._place.store)
+        left.callback(witness.close)
         worker = Worker(
-            store, frontier(), self._http, self._site, token=self._token, witness=Witness(self._place.store),
-            nobody_works=self._nobody_works, stopping=self._should_stop, last_fence=self._place.last_fence,
+            store, frontier(), self._http, self._site, token=self._token, witness=witness,
+            nobody_works=self._nobody_works, stopping=self._should_stop, alive=self._alive,
+            last_fence=self._place.last_fence,
         )  # fmt: skip
-        return worker, Renewer(worker.held, frontier)
+        renewer = Renewer(worker.held, frontier)
+        renewer.start()
+        left.callback(faulthandler.cancel_dump_traceback_later)
+        left.callback(renewer.stop)
+        left.callback(worker.close)
+        return worker
+
+    def _alive(self) -> None:
+        """The watchdog's sign of life: the process ends itself when the next one is late."""
+        faulthandler.dump_traceback_later(self._site.knobs.turn_limit, exit=True)
 
     def _turn(self, worker: Worker) -> None:
         try:
             busy = worker.turn()
+            self._feed(worker)
             if not busy:
                 self._idle(worker)
             self._backoff = BACKOFF_FIRST
@@ -134,19 +138,25 @@ class Slice:
         while until > 0 and not self._should_stop():
             self._pause.wait(step)
             until -= step
-            faulthandler.dump_traceback_later(self._site.knobs.turn_limit, exit=True)
+            self._alive()
         self._backoff = min(2 * self._backoff, BACKOFF_LONGEST)
 
-    def _idle(self, worker: Worker) -> None:
-        """Nothing to lease now: see to the horizon and the net, then wait for what is due next."""
+    def _feed(self, worker: Worker) -> None:
+        """See to the horizon, busy or not: beyond it no retry is let in."""
         boot = worker.clock.boot()
-        if boot - self._cared_at > CARE:
-            self._cared_at = boot
+        if boot - self._fed_at > FEED_EVERY:
+            self._fed_at = boot
             feed(worker.store, worker.frontier.fed(), worker.clock.now())
+
+    def _idle(self, worker: Worker) -> None:
+        """Nothing to lease now: look at the net, then wait for what is due next."""
+        boot = worker.clock.boot()
+        if boot - self._netted_at > NET_EVERY:
+            self._netted_at = boot
             net.check(worker.store, worker.frontier, worker.clock.now(), worker.rebuild)
         next_at = worker.progress.next_at
         wait = IDLE_LONGEST if next_at is None else (next_at - worker.clock.now()) / 1000
-        self._pause.wait(min(max(wait, 0.001), IDLE_LONGEST))
+        self._pause.wait(min(max(wait, IDLE_LEAST), IDLE_LONGEST))
 
     def _done(self, worker: Worker) -> bool:
         """Nothing in hand and nothing pending anywhere; looked at only when the last turn found nothing."""

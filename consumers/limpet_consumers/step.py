@@ -75,9 +75,10 @@ class Step:
         return self._http.fetch(request, deadline)
 
     def _explicit(self, url: str) -> bool:
-        """A private address that the site itself names, as a seed or in `hosts`, is allowed."""
+        """A private address that the site file itself names, as a seed or in `hosts`, is allowed; one that a page
+        or a redirect leads to is not, in scope or not."""
         address = admit(url)
-        return is_private(address.name) and address in self._scope
+        return is_private(address.name) and address.authority in self._site.authorities
 
     def _conditional(self, attempt: Attempt) -> Mapping[str, str]:
         """A validator is sent only while the code that read the page is the same: else there is more to learn."""

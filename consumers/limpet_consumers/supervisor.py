@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from limpet_store.errors import LimpetError
@@ -28,7 +28,9 @@ LINGER = 2.0  # how long a dead worker's pipe may stay open: user code may have 
 class _Process:
     """One worker process, from its start until nothing of it is left."""
 
-    def __init__(self, command: Sequence[str], name: str, on_line: Callable[[str], None]) -> None:
+    def __init__(
+        self, command: Sequence[str], name: str, on_line: Callable[[str], None], environ: Mapping[str, str]
+    ) -> None:
         self.name = name
         self.started = time.monotonic()
         self.tail: deque[str] = deque(maxlen=20)
@@ -36,7 +38,7 @@ class _Process:
         self._rest = b""
         self.pipe, ours = os.pipe()
         os.set_blocking(self.pipe, False)
-        self._popen = _spawn([*command, "--name", name, "--parent", str(os.getpid())], ours)
+        self._popen = _spawn([*command, "--name", name, "--parent", str(os.getpid())], ours, environ)
         self._ended: float | None = None
         self._silent = False
 
@@ -98,7 +100,7 @@ class _Process:
             self._on_line(text)
 
 
-def _spawn(command: list[str], output: int) -> subprocess.Popen[bytes]:
+def _spawn(command: list[str], output: int, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             command,
@@ -106,7 +108,7 @@ def _spawn(command: list[str], output: int) -> subprocess.Popen[bytes]:
             stdout=output,
             stderr=output,
             start_new_session=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **environ},
         )
     finally:
         os.close(output)
@@ -122,7 +124,8 @@ class Supervisor:
     `on_worker_death(name)` is called once for each worker that ended, in whatever way, when its
     work-horses are gone too: everything under a token that begins with `<name>/` can be released. It may
     also be called for one that had released all of its own. Names are never used twice. `on_line` gets
-    each line that a worker wrote to stdout or stderr.
+    each line that a worker wrote to stdout or stderr. `environ` is added to their environment: secrets belong
+    there, since everybody can read a command line.
     """
 
     def __init__(
@@ -132,11 +135,13 @@ class Supervisor:
         *,
         on_worker_death: Callable[[str], None],
         on_line: Callable[[str], None] = _to_stderr,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         self._command = list(command)
         self._wanted = workers
         self._on_worker_death = on_worker_death
         self._on_line = on_line
+        self._environ = dict(environ or {})
         self._running: list[_Process] = []
         self._leaving: list[_Process] = []
         self._failures = 0
@@ -144,7 +149,9 @@ class Supervisor:
     def start(self) -> None:
         """Start what is missing. Raises OSError when the command cannot be run."""
         while len(self._running) < self._wanted:
-            self._running.append(_Process(self._command, f"w{secrets.token_hex(6)}", self._on_line))
+            self._running.append(
+                _Process(self._command, f"w{secrets.token_hex(6)}", self._on_line, self._environ)
+            )
 
     def poll(self, wait: float = 0.0) -> int:
         """Pass on what workers wrote, replace the dead ones; returns how many had died.

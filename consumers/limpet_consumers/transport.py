@@ -145,14 +145,14 @@ class Transport:
         size = 0
         while data := response.raw.read1(CHUNK, decode_content=False):
             if unpack:
-                data = unpack.decompress(data, self._max_body - size + 1)
+                data = unpack.take(data, self._max_body - size + 1)
             size += len(data)
             if size > self._max_body:
                 raise FetchFailed(f"body larger than {self._max_body} bytes", host=False, final=True)
             if time.monotonic() > until:
                 raise FetchFailed("body slower than the total time-out")
             parts.append(data)
-        if unpack and not unpack.eof:
+        if unpack and not unpack.whole:
             raise FetchFailed("compressed body cut short")
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
@@ -169,13 +169,44 @@ def _prepare(request: Request) -> PreparedRequest:
     return prepared
 
 
-def _decoder(encoding: str) -> Any:
+class _Unpacker:
+    """A gzip or zlib stream that knows whether it has reached its end.
+
+    gzip may have several members in a row; other bytes after one are padding, which browsers ignore too.
+    """
+
+    def __init__(self, wbits: int) -> None:
+        self._wbits = wbits
+        self._stream = zlib.decompressobj(wbits)
+        self._begun = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether it ended where a stream ends; an empty body has none, whatever its headers say."""
+        return self._stream.eof or not self._begun
+
+    def take(self, data: bytes, most: int) -> bytes:
+        """Unpack a piece, up to `most` bytes: then the body is too large anyway."""
+        parts: list[bytes] = []
+        while data and most > 0:
+            if self._stream.eof:
+                if not data.startswith(b"\x1f\x8b"):
+                    break
+                self._stream = zlib.decompressobj(self._wbits)
+            self._begun = True
+            parts.append(self._stream.decompress(data, most))
+            most -= len(parts[-1])
+            data = self._stream.unused_data or self._stream.unconsumed_tail
+        return b"".join(parts)
+
+
+def _decoder(encoding: str) -> _Unpacker | None:
     if encoding in ("", "identity"):
         return None
     if encoding in ("gzip", "x-gzip"):
-        return zlib.decompressobj(16 + zlib.MAX_WBITS)
+        return _Unpacker(16 + zlib.MAX_WBITS)
     if encoding == "deflate":
-        return zlib.decompressobj()
+        return _Unpacker(zlib.MAX_WBITS)
     raise FetchFailed(f"unknown content encoding {encoding[:40]!r}", host=False)
 
 

@@ -22,7 +22,7 @@ from limpet_consumers.step import Step, Timing
 from limpet_store import attempts
 from limpet_store.admission import HostRules, Scope
 from limpet_store.attempts import Attempt, Lease
-from limpet_store.errors import FrontierError
+from limpet_store.errors import FrontierError, StoreError
 from limpet_store.frontier import CursorMissing, Frontier
 from limpet_store.outcomes import Kind, Limits, Outcome
 from limpet_store.rebuild import rebuild
@@ -33,6 +33,7 @@ from limpet_store.witness import Witness
 SLOWEST = 8  # turns over which the slowest is looked for
 MEASURE = 20  # requests before the number in flight is settled
 LEAST_SLACK = 0.1  # seconds
+SCOPE_EVERY = 1.0  # seconds
 
 
 @dataclass(slots=True)
@@ -62,6 +63,7 @@ class Worker:
         witness: Witness,
         nobody_works: Callable[[], bool] = lambda: False,
         stopping: Callable[[], bool] = lambda: False,
+        alive: Callable[[], None] = lambda: None,
         last_fence: int | None = None,
         clock: FrontierClock | None = None,
     ) -> None:
@@ -78,6 +80,7 @@ class Worker:
         self._relay = Relay(store, frontier, witness)
         self._nobody_works = nobody_works
         self._stopping = stopping
+        self._alive = alive  # called before each request: the watchdog's sign of life
         self._last_fence = last_fence
         self._scope = Scope(store.db, site.hosts)
         self._robots = RobotsCache(site.user_agent, self._rules_of, obey=site.robots)
@@ -86,6 +89,8 @@ class Worker:
         self._inflight: InFlight = self._flights(site.knobs.threads)
         self._finished: list[Outcome] = []
         self._alone = False
+        self._in_hand: set[int] = set()  # pages attempted and not committed
+        self._scoped_at = 0.0
         self._calls = 0
         self._turns: list[float] = []
 
@@ -103,7 +108,7 @@ class Worker:
         except FrontierError as error:
             trouble = error
         hand, relayed = self.in_hand(), self.progress.relayed
-        started = self._transact(leases)
+        started = self._attempted(leases)
         try:
             self.relay()
         except FrontierError as error:
@@ -114,7 +119,16 @@ class Worker:
         self._note(self.clock.boot() - began)
         if trouble:
             raise trouble
-        return bool(leases or hand or self.progress.relayed > relayed)  # what was relayed may be visible now
+        return bool(started or hand or self.progress.relayed > relayed)  # what was relayed may be visible now
+
+    def _attempted(self, leases: list[Lease]) -> list[Attempt]:
+        """The transaction; when the store fails, what was just leased is given back."""
+        try:
+            return self._transact(leases)
+        except StoreError:
+            self.held.drop(lease.page for lease in leases)
+            self._give_back(leases)
+            raise
 
     def _lease(self) -> list[Lease]:
         """Lease what can start soon. The nonce names the worker, so that its leases can be ended if it dies."""
@@ -124,19 +138,20 @@ class Worker:
         want = free if free > 1 else self.site.knobs.group
         self._calls += 1
         nonce = f"{self.token}-{self._calls}-{secrets.token_hex(4)}"
-        began = self.clock.boot()
+        began, slack = self.clock.boot(), self._slack()
         try:
             reply = self.frontier.lease(
-                nonce, want, free, lease=round(self.held.length * 1000), slack=round(self._slack() * 1000)
+                nonce, want, free, lease=round(self.held.length * 1000), slack=round(slack * 1000)
             )
-        except CursorMissing:
-            self.rebuild()
+        except CursorMissing as error:
+            self.rebuild(error.drop)
             self.progress.next_at = self.clock.now()
             return []
         self.clock.told(reply.now)
         self.progress.next_at = reply.next_at
-        mine = [lease for lease in reply.leases if lease.page not in self.held]
-        self.held.add(mine, began)
+        # A page of which this worker has lost the lease but not the request comes back to others, not to itself.
+        mine = [lease for lease in reply.leases if lease.page not in self._in_hand]
+        self.held.add(mine, began, slack)
         self.progress.leased += len(mine)
         return mine
 
@@ -147,11 +162,14 @@ class Worker:
             now=self.clock.now(), busy=len(self._inflight) > 0, max_lost=self.limits.max_lost,
             allowed=self._robots.allowed, fresh=self.held.fresh, last_fence=self._last_fence,
         )  # fmt: skip
+        for host in {lease.host for lease in leases}:
+            self._robots.warm(host, self._robots_at(host))
         result = self.store.turn(
             self._finished, leases, deciding=deciding, limits=self.limits, hosting=self.hosts
         )
-        if any(outcome.kind is Kind.ALIAS for outcome in self._finished):
-            self._scope.reload()
+        self._in_hand.difference_update(outcome.attempt.page.id for outcome in self._finished)
+        self._in_hand.update(attempt.page.id for attempt in result.attempts)
+        self._follow_scope()
         self.progress.outcomes += len(self._finished) - result.refused
         self.progress.put_back += sum(outcome.kind is Kind.PUT_BACK for outcome in self._finished)
         self.progress.refused += result.refused
@@ -160,8 +178,17 @@ class Worker:
         self._alone = result.suspect
         started = {attempt.page.id for attempt in result.attempts}
         self.held.drop(lease.page for lease in leases if lease.page not in started)
+        if result.unsettled and not started:
+            self.progress.next_at = None  # somebody else may take them: there is no hurry to ask again
         self._give_back(result.unsettled)
         return sorted(result.attempts, key=lambda attempt: -attempt.page.delay)
+
+    def _follow_scope(self) -> None:
+        """Where seeds redirect to widens the scope; another worker may have committed that."""
+        now = self.clock.boot()
+        if now - self._scoped_at > SCOPE_EVERY or any(o.kind is Kind.ALIAS for o in self._finished):
+            self._scope.reload()
+            self._scoped_at = now
 
     def _give_back(self, leases: list[Lease]) -> None:
         try:
@@ -172,17 +199,21 @@ class Worker:
     def _run(self, attempt: Attempt) -> Outcome:
         """Fetch a page, unless it must not start any more: its lease has lapsed, or its host's slot has passed."""
         page = attempt.page
-        late = page.delay > 0 and self.held.age(page.id) > self._slack()
+        late = page.delay > 0 and self.held.late(page.id)
         if late or not self.held.alive(page.id):
             return Outcome(attempt=attempt, kind=Kind.PUT_BACK)
         return self._step.run(attempt)
+
+    def _run_inline(self, attempt: Attempt) -> Outcome:
+        self._alive()  # each page has the time of a turn
+        return self._run(attempt)
 
     def relay(self) -> None:
         """Apply what is committed, by whomever."""
         try:
             self.progress.relayed += self._relay.run()
-        except CursorMissing:
-            self.rebuild()
+        except CursorMissing as error:
+            self.rebuild(error.drop)
 
     def rebuild(self, drop: tuple[int, str] | None = None) -> None:
         """Build the frontier from SQL, unless another does."""
@@ -209,14 +240,18 @@ class Worker:
 
     def in_hand(self) -> int:
         """Pages attempted and not committed."""
-        return len(self._inflight) + len(self._finished)
+        return len(self._in_hand)
 
     def _rules_of(self, host: int) -> str | None:
         found = self.store.db.one("SELECT robots FROM hosts WHERE id = ?", (host,))
         return found[0] if found else None
 
+    def _robots_at(self, host: int) -> int | None:
+        found = self.store.db.one("SELECT robots_at FROM hosts WHERE id = ?", (host,))
+        return found[0] if found else None
+
     def _flights(self, threads: int) -> InFlight:
-        return Threaded(self._run, threads) if threads > 1 else Inline(self._run, self._stopping)
+        return Threaded(self._run, threads) if threads > 1 else Inline(self._run_inline, self._stopping)
 
     def _slack(self) -> float:
         """Seconds within which a leased page starts: twice the slowest recent turn."""
@@ -234,7 +269,7 @@ class Worker:
         current = self._inflight.free()
         if wanted == 1 and isinstance(self._inflight, Threaded):
             self._inflight.close()
-            self._inflight = Inline(self._run, self._stopping)
+            self._inflight = Inline(self._run_inline, self._stopping)
         elif wanted > 1 and (isinstance(self._inflight, Inline) or not current / 2 <= wanted <= current * 2):
             self._inflight.close()
             self._inflight = Threaded(self._run, wanted)

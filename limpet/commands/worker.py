@@ -10,6 +10,7 @@ import click
 from limpet import job
 from limpet.cli import flags_of, place_options, site_argument
 from limpet.engine import Engine
+from limpet_consumers.process import die_with_parent
 from limpet_consumers.slices import Place
 from limpet_consumers.worker import run_worker
 from limpet_store.errors import FrontierError
@@ -25,7 +26,6 @@ from limpet_store.valkey import ensure_server
 @click.option("--last-fence", type=int)
 @click.option("--name", required=True)
 @click.option("--parent", type=int, required=True)
-@click.option("--contact")
 @place_options
 def command(
     site_file: Path,
@@ -33,21 +33,23 @@ def command(
     last_fence: int | None,
     name: str,
     parent: int,
-    contact: str | None,
     **options: Any,
 ) -> int:
     """Work on the crawl's tickets until told to stop, or until the parent is gone."""
-    flags = flags_of(options) | {"contact": contact}
-    engine = Engine(site_file, flags)
+    die_with_parent(parent)
+    engine = Engine(site_file, flags_of(options))
     chosen, site = engine.settings, engine.site
     # A worker takes no share in the embedded server: it is its supervisor's to stop.
     url = chosen.redis_url or ensure_server(chosen.home).url
 
     def bury(token: str) -> None:
+        server = Server(url)
         try:
-            Frontier(Server(url), site.name, store_id).reap(f"{token}-")
+            Frontier(server, site.name, store_id).reap(f"{token}-")
         except FrontierError:
             pass  # the leases lapse
+        finally:
+            server.close()
 
     def prepare() -> None:
         site.codes()  # hashed once, for all slices

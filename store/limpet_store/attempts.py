@@ -130,7 +130,7 @@ def _decide(db: Database, lease: Lease, row: PageRow, begun: Begun, rules: Rules
         begun.fence += 1
         db.run(BURY, (*burial, lost, begun.fence, row.id))
         ops.append(("k", row.id, row.host, lease.nonce))
-    elif _steps_back(lease, lost, begun, rules):
+    elif _steps_back(lease, row, begun, rules):
         begun.unsettled.append(lease)
     else:
         begun.fence += 1
@@ -139,9 +139,10 @@ def _decide(db: Database, lease: Lease, row: PageRow, begun: Begun, rules: Rules
         begun.attempts.append(Attempt(row, lease.nonce, begun.fence, rules.now))
 
 
-def _steps_back(lease: Lease, lost: int, begun: Begun, rules: Rules) -> bool:
-    suspect_in_company = lost >= SUSPECT and (rules.busy or bool(begun.attempts))
-    spent = rules.last_fence is not None and begun.fence >= rules.last_fence
+def _steps_back(lease: Lease, row: PageRow, begun: Begun, rules: Rules) -> bool:
+    suspect_in_company = row.lost + row.open >= SUSPECT and (rules.busy or bool(begun.attempts))
+    # What a dead worker left open belongs to the pages already counted.
+    spent = rules.last_fence is not None and begun.fence >= rules.last_fence and not row.open
     return begun.suspect or suspect_in_company or spent or not rules.fresh(lease)
 
 
@@ -152,8 +153,10 @@ def _must_wait(row: PageRow, now: int) -> bool:
 
 def _burial(row: PageRow, lost: int, rules: Rules) -> tuple[str, str] | None:
     """Why the page dies without a request: (reason, error)."""
+    if row.kind == "robots":
+        return None  # without its rules the host would give out nothing ever again
     if lost >= rules.max_lost:
         return "poison", f"its worker died {lost} times while it had this page"
-    if row.kind == "page" and not rules.allowed(row.host, row.robots_at, row.url):
+    if not rules.allowed(row.host, row.robots_at, row.canonical):
         return "robots", "disallowed by robots.txt"
     return None

@@ -2,7 +2,8 @@
 
 Scheme and host are folded, default ports dropped, dot segments resolved, IDN and percent-encoding brought to one
 form, the fragment dropped. Path and query are never lower-cased, sorted or decoded: `/Product/ABC` and
-`/product/abc` are two pages. canonical(canonical(u)) == canonical(u). What is *requested* is the URL as found.
+`/product/abc` are two pages. canonical(canonical(u)) == canonical(u). It is what a browser would request, and
+what is requested here: escapes stay as they were found.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ WHERE state = 'pending' AND ((due_at > ? AND due_at <= ?) OR due_at > ?) ORDER B
 def feed(store: Store, fed: int, now: int) -> int:
     """Write the rows that move the horizon from `fed` to `now` + 1 h (ms); returns how many pages enter it.
 
-    Does nothing while more than half of the horizon is left.
+    Does nothing while more than half of the horizon is left, or while there is no mark: a rebuild sets it.
     """
-    if fed - now > HORIZON // 2:
+    if not fed or fed - now > HORIZON // 2:
         return 0
     mark = now + HORIZON
     with store.db.write():

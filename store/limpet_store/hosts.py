@@ -40,7 +40,9 @@ class Host:
         """Its facts for the frontier."""
         first = self.robots_page if self.robots_page and not self.robots_known else 0
         probe = 1 if self.rests else 0
-        return ("h", self.id, self.delay, self.max_in_flight, self.blocked_until, self.paused, first, probe)
+        # A Crawl-delay where the site has none: one request at a time, as wherever there is a delay.
+        limit = self.max_in_flight or int(self.delay > 0)
+        return ("h", self.id, self.delay, limit, self.blocked_until, self.paused, first, probe)
 
 
 def load(db: Database, host: int) -> Host:

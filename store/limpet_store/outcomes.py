@@ -74,7 +74,7 @@ class Context:
     now: int
 
 
-NEWEST = "SELECT fence, nonce, lost FROM pages WHERE id = ? AND open = 1"
+NEWEST = "SELECT fence, nonce, lost, open FROM pages WHERE id = ?"
 FINISH = """UPDATE pages SET state = ?, open = 0, failures = 0, lost = 0, status = ?, reason = ?, error = ?,
 fetched_at = coalesce(?, fetched_at), etag = ?, code = ?, dropped = CASE ? WHEN 1 THEN dropped ELSE ? END
 WHERE id = ?"""
@@ -98,8 +98,8 @@ def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
     """
     attempt = outcome.attempt
     found = db.one(NEWEST, (attempt.page.id,))
-    if found is None or found[:2] != (attempt.fence, attempt.nonce):
-        if found and found[2] > 0:
+    if found is None or (found[0], found[1], found[3]) != (attempt.fence, attempt.nonce, 1):
+        if found and found[2] > 0 and found[0] != attempt.fence:
             db.run("UPDATE pages SET lost = lost - 1 WHERE id = ?", (attempt.page.id,))
         return None
     entry = Entry(outcome.kind.value)

@@ -86,6 +86,36 @@ class Presence:
         self.close()
 
 
+class Recovery:
+    """The lock under which a command looks whether anyone works and ends the leases of the dead.
+
+    A work-horse shows its presence first, then waits here before it leases: either it was seen, or it begins
+    after the reaping.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._fd = os.open(home / "recovery.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def hold(self) -> None:
+        """Keep others from recovering, and horses from beginning, until `close`."""
+        fcntl.flock(self._fd, fcntl.LOCK_EX)
+
+    def wait(self) -> None:
+        """Wait for a recovery that is under way."""
+        fcntl.flock(self._fd, fcntl.LOCK_SH)
+        fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        fcntl.flock(self._fd, fcntl.LOCK_UN)
+        os.close(self._fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
 _held: weakref.WeakSet[Presence] = weakref.WeakSet()
 
 

@@ -21,10 +21,11 @@ from limpet_store.witness import Witness
 log = logging.getLogger("limpet.rebuild")
 
 CHUNK = 200  # rows a call: five arguments each, at most 1,000
-HOSTS = """SELECT id, max(delay, crawl_delay), max_in_flight, blocked_until, paused,
+HOSTS = """SELECT id, max(delay, crawl_delay), max(max_in_flight, delay + crawl_delay > 0), blocked_until, paused,
   CASE WHEN robots IS NULL THEN robots_page ELSE 0 END, rests > 0
 FROM hosts WHERE id > ? ORDER BY id LIMIT ?"""
-PAGES = """SELECT id, host, due_at, priority, '' FROM pages
+# The planner would sort all pending pages by id for each chunk.
+PAGES = """SELECT id, host, due_at, priority, '' FROM pages INDEXED BY pages_pending
 WHERE state = 'pending' AND id > ? AND open = 0 AND (due_at <= ? OR due_at > ?) ORDER BY id LIMIT ?"""
 OPEN_PAGES = """SELECT id, host, due_at, priority, nonce FROM pages
 WHERE open = 1 AND id > ? ORDER BY id LIMIT ?"""

@@ -38,6 +38,7 @@ class Relay:
             rows = self._rows_after(cursor)
             if not rows:
                 return applied
+            self._store.check_identity()  # a relay of an old life must not speak for the new one
             self._witness.write(self._store.source.store_id, rows[-1].seq, rows[-1].mark)
             self._cursor = None  # unknown until the reply is here
             if self._frontier.apply(cursor, rows):

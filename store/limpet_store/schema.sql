@@ -40,8 +40,8 @@ CREATE TABLE pages (
   id            INTEGER PRIMARY KEY,
   key           TEXT NOT NULL,              -- identity: the canonical URL of a plain GET
   kind          TEXT NOT NULL CONSTRAINT pages_kind CHECK (kind IN ('page', 'robots', 'sitemap')),
-  url           TEXT NOT NULL,              -- as found; this is what is requested
-  canonical     TEXT NOT NULL,
+  url           TEXT NOT NULL,              -- as found, for people
+  canonical     TEXT NOT NULL,              -- what is requested, asked about in robots.txt and matched
   method        TEXT NOT NULL DEFAULT 'GET',
   body          BLOB,
   host          INTEGER NOT NULL REFERENCES hosts (id),

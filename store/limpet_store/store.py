@@ -15,9 +15,12 @@ from limpet_store.canonical import CANONICALISER_VERSION
 from limpet_store.database import Database, create_schema
 from limpet_store.errors import StoreError, UsageError
 from limpet_store.message import Source
+from limpet_store.ops import Op, shift
 from limpet_store.outbox import Entry
 from limpet_store.outcomes import Limits, Outcome
 
+STOPPED = """SELECT id, host, nonce, due_at, priority FROM pages
+WHERE open = 1 AND substr(nonce, 1, length(?)) = ?"""
 OPEN_ROUND = "SELECT number FROM rounds WHERE finished_at IS NULL ORDER BY number DESC LIMIT 1"
 
 
@@ -125,6 +128,22 @@ class Store:
                 outbox.append(self.db, [Entry("enqueue", ops)], now)
             added = self.db.value("SELECT count(*) FROM pages WHERE id > ? AND kind <> 'robots'", (top,))
         return int(added)
+
+    def put_back(self, token: str, *, now: int) -> int:
+        """Put back, uncounted, what a worker had in hand that was asked to stop and then had to be killed.
+
+        `token` is what its nonces begin with. Returns the number of pages.
+        """
+        with self.db.write():
+            self.check_identity()
+            rows = self.db.rows(STOPPED, (token, token))
+            self.db.many("UPDATE pages SET open = 0 WHERE id = ?", [(page,) for page, *_ in rows])
+            ops: list[Op] = [
+                ("p", id_, host, nonce, due, shift(prio)) for id_, host, nonce, due, prio in rows
+            ]
+            if ops:
+                outbox.append(self.db, [Entry("put back", ops)], now)
+        return len(rows)
 
     def follow(self, rules: HostRules, *, now: int) -> int:
         """Take over the site's delays and limits for known hosts; returns how many differed."""

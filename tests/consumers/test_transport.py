@@ -63,6 +63,20 @@ def test_a_packed_body_is_unpacked() -> None:
 
 
 @pytest.mark.parametrize(
+    ("packed", "body"),
+    [
+        (b"", b""),
+        (gzip.compress(b"one ") + gzip.compress(b"two"), b"one two"),
+        (gzip.compress(b"one") + b"\0" * 16, b"one"),
+    ],
+    ids=["empty", "two members", "padded"],
+)
+def test_odd_but_whole_gzip_is_read(packed: bytes, body: bytes) -> None:
+    head = OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+    assert fetch(head + packed).body == body
+
+
+@pytest.mark.parametrize(
     "raw",
     [
         b"",

@@ -251,7 +251,7 @@ def test_known_rules_let_the_host_give_its_pages(store: Store) -> None:
     enqueue(store, A, rules=HostRules())
     (robots,) = turn(store, pages=[1]).attempts
     turn(store, done=[Outcome(attempt=robots, kind=Kind.DONE, status=200, robots="x", crawl_delay=2_000)])
-    assert last_ops(store)[:8] == ["h", 1, 2_000, 0, 0, 0, 0, 0]
+    assert last_ops(store)[:8] == ["h", 1, 2_000, 1, 0, 0, 0, 0]
 
 
 def test_a_site_that_changes_its_delay_changes_the_host(store: Store) -> None:
@@ -281,3 +281,23 @@ def test_a_refresh_makes_every_finished_page_due_once(store: Store) -> None:
     assert rounds.refresh(store, NOW + 1) == 0
     assert last_ops(store) == ["r", 1, 2, 1, NOW + 1, 0]
     assert store.enqueue(found(A), NO_ROBOTS, now=NOW, why="again") == 0
+
+
+def test_what_a_stopped_worker_had_in_hand_is_put_back_for_it(store: Store) -> None:
+    enqueue(store, A, B)
+    attempt(store, A, nonce="w1/1-x")
+    attempt(store, B, nonce="w2/1-x")
+    assert store.put_back("w1/", now=NOW) == 1
+    assert (column(store, A, "open"), column(store, B, "open")) == (0, 1)
+    assert last_ops(store) == ["p", page_id(store, A), 1, "w1/1-x", NOW, 0]
+    attempt(store, A)
+    assert column(store, A, "lost") == 0
+
+
+def test_a_loss_is_taken_back_even_when_the_newer_attempt_was_put_back(store: Store) -> None:
+    enqueue(store, A)
+    stale = attempt(store, A)
+    newer = attempt(store, A, nonce="newer")
+    turn(store, done=[Outcome(attempt=newer, kind=Kind.PUT_BACK)])
+    turn(store, done=[done(stale)])
+    assert column(store, A, "lost") == 0
