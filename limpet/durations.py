@@ -10,7 +10,7 @@ import click
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
-class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only in newer clicks
+class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions alone  # type: ignore[type-arg]  # generic only in newer clicks
     """Reads `90`, `90s`, `5m`, `24h` or `7d` as seconds."""
 
     name = "duration"
@@ -25,5 +25,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only in ne
         except ValueError:
             found = math.nan
         if not (0 <= found < math.inf):
-            self.fail(f"{value!r} is no duration: seconds, or a number with s, m, h or d (90s, 5m, 24h)", param, ctx)
+            self.fail(
+                f"{value!r} is no duration: seconds, or a number with s, m, h or d (90s, 5m, 24h)", param, ctx
+            )
         return found

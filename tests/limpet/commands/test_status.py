@@ -51,21 +51,18 @@ def test_json_is_stable_and_complete(crawled: Path) -> None:
     ]  # fmt: skip
 
 
+def everything(site: Path) -> list[list[tuple[object, ...]]]:
+    return [ask(site, f"SELECT * FROM {table}") for table in ("meta", "hosts", "pages", "outbox", "rounds")]
+
+
 def test_it_starts_no_server_and_changes_nothing(crawled: Path) -> None:
     (crawled.parent / ".limpet" / "valkey.log").unlink()
-    before = (
-        ask(crawled, "SELECT * FROM meta"),
-        ask(crawled, "SELECT * FROM pages"),
-        ask(crawled, "SELECT * FROM outbox"),
-    )
+    before = everything(crawled)
 
     limpet("status", crawled)
 
     assert not (crawled.parent / ".limpet" / "valkey.log").exists()
-    after = [
-        ask(crawled, f"SELECT * FROM {table}") for table in ("meta", "hosts", "pages", "outbox", "rounds")
-    ]
-    assert before == after
+    assert everything(crawled) == before
 
 
 def test_problems_come_first(crawled: Path) -> None:
