@@ -17,7 +17,6 @@ from limpet.looking import glimpse
 from limpet.shown import one_line, plain
 from limpet.wanted import MOST_PRIORITY, Defaults, Report, enqueue_lines, listed
 from limpet_store.admission import Scope
-from limpet_store.canonical import admit
 from limpet_store.errors import FrontierError, UsageError
 from limpet_store.store import wall_ms
 
@@ -69,10 +68,11 @@ def _lines(urls: tuple[str, ...], file: BinaryIO | None) -> Iterable[str]:
 def _enqueue(engine: Engine, lines: Iterable[str], defaults: Defaults) -> Report:
     """Commit, then relay if the server answers: a crawl that is running takes the pages at once."""
     store = engine.store
-    extra = engine.site.hosts | {admit(seed).authority for seed in engine.site.seeds}
     with glimpse(engine) as seen:
         now = seen.live.frontier.status().now if seen.live else wall_ms()
-    report = enqueue_lines(store, lines, defaults, Scope(store.db, extra), engine.rules, now=now)
+    report = enqueue_lines(
+        store, lines, defaults, Scope(store.db, engine.site.authorities), engine.rules, now=now
+    )
     if report.new and seen.live:
         try:
             engine.relay()
