@@ -210,7 +210,8 @@ def _host_charged(db: Database, outcome: Outcome, host: Host, context: Context) 
     if outcome.attempt.at <= host.blocked_at:
         return True
     host.streak += 1
-    charged = host.streak >= retry.STREAK
+    # Without its robots.txt a host gives out nothing else: one failure says as much as five of its pages.
+    charged = host.streak >= retry.STREAK or outcome.attempt.page.kind == "robots"
     if charged:  # while it rests it gives out one probe page at a time
         host.rests += 1
         host.blocked_at = context.now

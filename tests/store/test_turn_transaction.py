@@ -301,3 +301,11 @@ def test_a_loss_is_taken_back_even_when_the_newer_attempt_was_put_back(store: St
     turn(store, done=[Outcome(attempt=newer, kind=Kind.PUT_BACK)])
     turn(store, done=[done(stale)])
     assert column(store, A, "lost") == 0
+
+
+def test_a_robots_page_that_fails_rests_the_host_at_once(store: Store) -> None:
+    enqueue(store, A, rules=HostRules())
+    (robots,) = turn(store, pages=[1]).attempts
+    turn(store, done=[Outcome(attempt=robots, kind=Kind.RETRY, host_failed=True)])
+    assert store.db.rows("SELECT blocked_until, rests FROM hosts") == [(NOW + 60_000, 1)]
+    assert store.db.value("SELECT failures FROM pages WHERE id = 1") == 0
