@@ -29,6 +29,7 @@ import sys
 from pathlib import Path
 from limpet.demo.run import Wish, demo
 from limpet.demo.shop import Shop
+from limpet.exits import guarded
 wish = Wish(folder=Path(sys.argv[1]), seed=1, kills=2, longest=0.3)
 sys.exit(guarded(lambda: demo(wish, Shop(listings=3, products=60))))
 """
@@ -57,7 +58,9 @@ def test_every_row_is_right_and_only_what_was_in_flight_is_repeated(
 def test_a_wrong_row_fails_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = checking.our_rows
     monkeypatch.setattr(checking, "our_rows", lambda store: honest(store)[1:])
-    assert demo(Wish(folder=tmp_path / "demo", kills=0), GOODS) is Exit.FAILED
+    assert (
+        demo(Wish(folder=tmp_path / "demo", workers=1, kills=0), Shop(listings=1, products=4)) is Exit.FAILED
+    )
 
 
 def test_a_demo_that_was_killed_is_finished_when_it_is_run_again(tmp_path: Path) -> None:
@@ -133,11 +136,12 @@ def test_a_state_that_is_not_the_demos_is_refused(tmp_path: Path) -> None:
 
 def test_five_runs_stand_beside_the_published_ones(capsys: pytest.CaptureFixture[str]) -> None:
     found = State(seed=1, runs=5, workers=2).legs
-    table.show(found, Console(width=200), published=True)
+    table.show(found, Console(width=80), published=True)
     said = capsys.readouterr().out
-    assert said.count("one worker process") == said.count("everything") == 5
+    assert said.count("one worker") == said.count("everything") == 5
     assert "published, 2026-10-02" in said
     assert "2,165" in said
+    assert "…" not in said, "it fits into 80 columns"
 
 
 def legs(folder: Path) -> list[dict[str, object]]:
