@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from limpet_store import hosts, pages, records, retry
+from limpet_store import charging, hosts, pages, records, retry
 from limpet_store.admission import Discovery, HostRules
 from limpet_store.attempts import Attempt
 from limpet_store.database import Database
@@ -138,7 +138,7 @@ def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry:
     if page.kind == "robots":
         _store_robots(db, outcome, host, at)
     if not outcome.host_failed:
-        _host_answered(db, host)
+        charging.answered(db, host)
 
 
 def _store_rejections(db: Database, outcome: Outcome, at: int) -> None:
@@ -161,60 +161,33 @@ def _store_robots(db: Database, outcome: Outcome, host: Host, at: int) -> None:
     )
 
 
-def _host_answered(db: Database, host: Host) -> None:
-    """The host works: what was counted against it is over."""
-    if host.streak or host.rests or host.blocks:
-        host.streak = host.rests = host.blocks = 0
-        hosts.save(db, host)
-
-
 def _again(db: Database, outcome: Outcome, host: Host, context: Context, lost: int) -> Op:
-    """Put the page back; returns the op that says when it is due."""
+    """Put the page back, or bury it; returns the op that tells the frontier."""
     page, now = outcome.attempt.page, context.now
     failures, due = page.failures, page.due_at
-    if outcome.kind is Kind.BLOCKED:
-        _block(db, outcome, host, context)
-    elif outcome.kind is Kind.RETRY and not _host_charged(db, outcome, host, context):
-        failures += 1
-        # robots.txt never dies: a host without rules gives out no page, so it is asked on and on.
-        if failures >= context.limits.max_attempts and page.kind != "robots":
-            return _die(db, outcome, host)
-        due = now + retry.page_delay(failures, outcome.jitter, context.limits.time_scale)
     if outcome.kind is not Kind.PUT_BACK:
         lost = 0
+        if _charged(db, outcome, host, context):
+            failures += 1
+            due = now + retry.page_delay(failures, outcome.jitter, context.limits.time_scale)
+        else:  # behind the host's other pages, or the same one would be its probe each time
+            due = max(due, host.blocked_until)
+    # robots.txt never dies: a host without rules gives out no page, so it is asked on and on.
+    if failures >= context.limits.max_attempts and page.kind != "robots":
+        return _die(db, outcome, host)
     db.run(AGAIN, (lost, failures, due, outcome.status, outcome.error, page.id))
     return ("p", page.id, host.id, outcome.attempt.nonce, due, shift(page.priority))
+
+
+def _charged(db: Database, outcome: Outcome, host: Host, context: Context) -> bool:
+    """Whether the page pays for what happened; the host's part is counted on the way."""
+    attempt, now, scale = outcome.attempt, context.now, context.limits.time_scale
+    if outcome.kind is Kind.BLOCKED:
+        return charging.blocked(db, attempt, host, outcome.retry_after, now, scale)
+    return not outcome.host_failed or charging.failed(db, attempt, host, now, scale)
 
 
 def _die(db: Database, outcome: Outcome, host: Host) -> Op:
     page = outcome.attempt.page
     db.run(FINISH, ("dead", outcome.status, "failed", outcome.error, None, None, None, 0, None, page.id))
     return ("k", page.id, host.id, outcome.attempt.nonce)
-
-
-def _block(db: Database, outcome: Outcome, host: Host, context: Context) -> None:
-    if outcome.attempt.at <= host.blocked_at:
-        return  # it began before the current block: the same episode
-    host.blocks += 1
-    host.blocked_at = context.now
-    host.blocked_until = context.now + retry.block(
-        host.blocks, outcome.retry_after, context.limits.time_scale
-    )
-    hosts.save(db, host)
-
-
-def _host_charged(db: Database, outcome: Outcome, host: Host, context: Context) -> bool:
-    """Count a failure that may be the host's; True when the host is charged and the page is not."""
-    if not outcome.host_failed:
-        return False
-    if outcome.attempt.at <= host.blocked_at:
-        return True
-    host.streak += 1
-    # Without its robots.txt a host gives out nothing else: one failure says as much as five of its pages.
-    charged = host.streak >= retry.STREAK or outcome.attempt.page.kind == "robots"
-    if charged:  # while it rests it gives out one probe page at a time
-        host.rests += 1
-        host.blocked_at = context.now
-        host.blocked_until = context.now + retry.rest(host.rests, context.limits.time_scale)
-    hosts.save(db, host)
-    return charged

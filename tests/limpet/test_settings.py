@@ -156,8 +156,8 @@ def test_a_read_only_folder_is_refused(tmp_path: Path) -> None:
 
 MOUNTS = r"""
 /dev/vda / ext4 rw 0 0
-server:/srv /home nfs4 rw 0 0
-tmpfs /home/tmp tmpfs rw 0 0
+server:/srv /users nfs4 rw 0 0
+tmpfs /users/tmp tmpfs rw 0 0
 //nas/share /mnt/my\040share cifs rw 0 0
 """.lstrip()
 
@@ -167,13 +167,13 @@ def test_the_innermost_mount_says_which_file_system_it_is(tmp_path: Path) -> Non
     mounts.write_text(MOUNTS)
     kinds = {
         place: homes.filesystem(Path(place), mounts)
-        for place in ("/etc", "/home/me", "/homely", "/home/tmp/x", "/mnt/my share/x")
+        for place in ("/etc", "/users/me", "/usersly", "/users/tmp/x", "/mnt/my share/x")
     }
     assert kinds == {
         "/etc": "ext4",
-        "/home/me": "nfs4",
-        "/homely": "ext4",
-        "/home/tmp/x": "tmpfs",
+        "/users/me": "nfs4",
+        "/usersly": "ext4",
+        "/users/tmp/x": "tmpfs",
         "/mnt/my share/x": "cifs",
     }
     assert homes.filesystem(Path("/"), tmp_path / "none") is None

@@ -309,3 +309,38 @@ def test_a_robots_page_that_fails_rests_the_host_at_once(store: Store) -> None:
     turn(store, done=[Outcome(attempt=robots, kind=Kind.RETRY, host_failed=True)])
     assert store.db.rows("SELECT blocked_until, rests FROM hosts") == [(NOW + 60_000, 1)]
     assert store.db.value("SELECT failures FROM pages WHERE id = 1") == 0
+
+
+def test_a_few_pages_that_always_fail_die_and_do_not_hold_their_host_for_ever(store: Store) -> None:
+    enqueue(store, A, B)
+    now, tries = NOW, 0
+    while store.db.one("SELECT 1 FROM pages WHERE state = 'pending'"):
+        now = max(now + 1, int(store.db.value("SELECT min(due_at) FROM pages WHERE state = 'pending'")))
+        now = max(now, int(store.db.value("SELECT blocked_until FROM hosts")))
+        url = store.db.value("SELECT key FROM pages WHERE state = 'pending' ORDER BY due_at LIMIT 1")
+        fail(store, url, now=now)
+        tries += 1
+        assert tries < 50
+    assert {column(store, url, "reason") for url in (A, B)} == {"failed"}
+
+
+def test_a_page_that_always_blocks_dies_and_does_not_hold_its_host_for_ever(store: Store) -> None:
+    enqueue(store, A)
+    now, tries = NOW, 0
+    while column(store, A, "state") == "pending":
+        now = max(
+            int(str(column(store, A, "due_at"))), int(store.db.value("SELECT blocked_until FROM hosts"))
+        )
+        turn(store, done=[Outcome(attempt=attempt(store, A, now=now), kind=Kind.BLOCKED)], now=now)
+        tries += 1
+        assert tries < 50
+    assert column(store, A, "reason") == "failed"
+
+
+def test_the_probe_of_a_resting_host_is_another_page_each_time(store: Store) -> None:
+    urls = [f"http://127.0.0.1/{n}" for n in range(7)]
+    enqueue(store, *urls)
+    for url in urls[:5]:
+        fail(store, url)
+    due = {url: int(str(column(store, url, "due_at"))) for url in (urls[4], urls[5])}
+    assert due[urls[4]] > due[urls[5]]
