@@ -1,6 +1,7 @@
 # Everything a checkout can do. `make demo` and `make test` need Python >= 3.11 and nothing else.
 
 ARGS =
+JOBS ?= 2
 UV ?= uv
 RUN := .venv/bin
 
@@ -36,7 +37,7 @@ demo: .venv
 	@$(RUN)/limpet demo $(ARGS)
 
 test: .venv
-	@$(RUN)/python -m pytest -q $(ARGS)
+	@$(RUN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ARGS)
 
 check: .venv
 	$(RUN)/ruff check .

@@ -75,7 +75,7 @@ def test_problems_come_first(crawled: Path) -> None:
         "UPDATE pages SET code = ':' WHERE id = 5",
         "UPDATE pages SET code = 'product:older' WHERE id = 6",
         "INSERT INTO rejections VALUES (6, 0, 'product', 'k', 'no price', '', 0)",
-        f"UPDATE hosts SET blocked_until = {now} + 600000, rests = 1",
+        f"UPDATE hosts SET blocked_until = {now} + 615000, rests = 1",
     )
 
     ran = limpet("status", crawled, "--check")
