@@ -23,9 +23,8 @@ from limpet_store.presence import living
 from limpet_store.store import Store
 from limpet_store.valkey import stop_server
 
-PATIENCE = (
-    120.0  # seconds; longer than anything here takes, shorter than the leases that must not be waited for
-)
+# Longer than anything here takes, shorter than the leases that must not be waited for.
+PATIENCE = 120.0  # seconds
 
 
 def eventually(what: Callable[[], Any], otherwise: str = "it never came", seconds: float = PATIENCE) -> Any:

@@ -79,7 +79,7 @@ def test_a_documentation_tree_is_stored_whole_and_once_while_it_is_killed(
 
 
 def kill_often(crawl: Crawl, site: Served) -> None:
-    """Everything and one worker in turns, each time some requests after the first."""
+    """Everything, or one worker twice as often; each time after a few more requests."""
     choice = random.Random(5)
     crawl.start()
     for kill in range(KILLS):
@@ -87,7 +87,7 @@ def kill_often(crawl: Crawl, site: Served) -> None:
         eventually(lambda wanted=wanted: len(site.asked()) >= wanted)
         assert crawl.process is not None
         assert crawl.process.poll() is None, f"finished before kill {kill}"
-        if kill % 2:
+        if kill % 3:
             crawl.kill_one_worker(choice)
         else:
             crawl.kill_everything()
