@@ -52,8 +52,8 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
     counts = status.counts
     yield "crawl", one_line(f"{status.crawl} ({status.site_file})")
     yield "pages", _pages(status)
-    rate = f"; {counts.repeat_rate:.2f} requests per record" if counts.repeat_rate else ""
-    yield "records", f"{counts.records:,}, {counts.versions:,} versions; {counts.attempts:,} requests{rate}"
+    rate = f", {counts.repeat_rate:.2f} for each record" if counts.repeat_rate else ""
+    yield "records", f"{counts.records:,}, {counts.versions:,} versions; this round {counts.attempts:,} requests{rate}"
     broken = sum(count for count, _ in counts.dead.values())
     if broken:
         yield (

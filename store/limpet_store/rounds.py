@@ -8,7 +8,7 @@ from limpet_store import outbox
 from limpet_store.message import round_message
 from limpet_store.ops import Op, ranges, shift
 from limpet_store.outbox import Entry
-from limpet_store.store import Store
+from limpet_store.store import OPEN_NEW, Store
 
 LAST = "SELECT number, why, started_at, refreshed_to, finished_at FROM rounds ORDER BY number DESC LIMIT 1"
 CHUNK = 1_000  # pages made due in one transaction
@@ -48,10 +48,7 @@ def start(store: Store, why: str, now: int) -> Round:
         current = last(store)
         if current is None or current.finished_at is not None:
             number = current.number + 1 if current else 1
-            store.db.run(
-                "INSERT INTO rounds (number, why, started_at, refreshed_to) VALUES (?, ?, ?, 0)",
-                (number, why, now),
-            )
+            store.db.run(OPEN_NEW, (number, why, now, 0))
             current = Round(number, why, now, 0, None)
     return current
 

@@ -147,6 +147,7 @@ CREATE TABLE rounds (
   number        INTEGER PRIMARY KEY,
   why           TEXT NOT NULL,
   started_at    INTEGER NOT NULL,
+  fence         INTEGER NOT NULL,           -- the newest when it began: attempts of the round come after it
   refreshed_to  INTEGER,                    -- pages up to this id were made due; NULL: all of them
   finished_at   INTEGER
 );

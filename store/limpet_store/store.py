@@ -21,6 +21,8 @@ from limpet_store.outcomes import Limits, Outcome
 
 STOPPED = """SELECT id, host, nonce, due_at, priority FROM pages
 WHERE open = 1 AND substr(nonce, 1, length(?)) = ?"""
+OPEN_NEW = """INSERT INTO rounds (number, why, started_at, refreshed_to, fence)
+VALUES (?, ?, ?, ?, (SELECT fence FROM meta))"""
 OPEN_ROUND = "SELECT number FROM rounds WHERE finished_at IS NULL ORDER BY number DESC LIMIT 1"
 
 
@@ -165,7 +167,7 @@ class Store:
         if found:
             return int(found[0])
         number = int(self.db.value("SELECT coalesce(max(number), 0) + 1 FROM rounds"))
-        self.db.run("INSERT INTO rounds (number, why, started_at) VALUES (?, ?, ?)", (number, why, now))
+        self.db.run(OPEN_NEW, (number, why, now, None))
         return number
 
     def close(self) -> None:

@@ -17,6 +17,10 @@ CODES = "SELECT code, count(*) FROM pages WHERE state = 'done' AND code IS NOT N
 NO_HANDLER = ":"  # the code of a page that no handler reads
 UNMATCHED = "SELECT url FROM pages WHERE state = 'done' AND code = ? LIMIT 1"
 REJECTED = "SELECT count(*), min(reason) FROM rejections"
+ROUND = "SELECT (SELECT fence FROM meta) - fence, started_at FROM rounds ORDER BY number DESC LIMIT 1"
+MOVED = """SELECT count(*) FILTER (WHERE gone = 0 AND first_seen >= :since),
+  count(*) FILTER (WHERE gone = 0 AND first_seen < :since), count(*) FILTER (WHERE gone = 1)
+FROM records WHERE last_changed >= :since"""
 GOING = """FROM pages p JOIN hosts h ON h.id = p.host WHERE p.state = 'pending' AND h.paused = 0
   AND (h.robots IS NOT NULL OR h.robots_page IN (0, p.id))"""
 DUE_NOW = f"""SELECT 1 {GOING} AND (p.due_at <= :now OR p.due_at > :far)
@@ -42,7 +46,10 @@ class Summary:
     unmatched_url: str | None
     dropped: Mapping[str, int] = field(default_factory=dict)
     stale: int = 0
-    attempts: int = 0
+    attempts: int = 0  # of the newest round
+    new: int = 0  # records that the newest round found, changed or lost
+    changed: int = 0
+    gone: int = 0
 
     @property
     def imperfect(self) -> bool:
@@ -51,7 +58,7 @@ class Summary:
 
     @property
     def repeat_rate(self) -> float | None:
-        """Attempts per stored record; a rise means crashes or lease trouble."""
+        """Attempts of the newest round per stored record; a rise means crashes or lease trouble."""
         return self.attempts / self.records if self.records else None
 
 
@@ -65,6 +72,8 @@ def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -
     read_by = codes_used(store)
     unmatched = db.one(UNMATCHED, (NO_HANDLER,)) if NO_HANDLER in read_by else None
     rejected, rejection = db.rows(REJECTED)[0]
+    attempts, since = db.one(ROUND) or (0, 0)
+    new, changed, gone = db.rows(MOVED, {"since": since})[0]
     return Summary(
         states=states(store),
         records=records,
@@ -76,7 +85,10 @@ def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -
         unmatched_url=unmatched[0] if unmatched else None,
         dropped=dropped_links(store) if dropped else {},
         stale=_stale(read_by, codes),
-        attempts=db.value("SELECT fence FROM meta"),
+        attempts=attempts,
+        new=new,
+        changed=changed,
+        gone=gone,
     )
 
 
@@ -145,6 +157,7 @@ def sentences(facts: Summary) -> Iterator[str]:
         yield f"{counted(facts.unmatched, 'page')} matched no handler, e.g. {facts.unmatched_url}"
     for reason, count in sorted(facts.dropped.items()):
         yield f"{counted(count, 'link')} not followed: {reason}"
+    yield f"records: {facts.records}; this round {facts.new} new, {facts.changed} changed, {facts.gone} gone"
     counts = ", ".join(f"{count} {state}" for state, count in sorted(facts.states.items()))
-    rate = f", {facts.repeat_rate:.2f} requests per record" if facts.repeat_rate else ""
-    yield f"pages: {counts or 'none'}; records: {facts.records}{rate}"
+    rate = f", {facts.repeat_rate:.2f} for each record" if facts.repeat_rate else ""
+    yield f"pages: {counts or 'none'}; this round {facts.attempts} requests{rate}"

@@ -15,7 +15,8 @@ def test_it_ends_like_crawl_when_nothing_is_left(site: Path, shop: ShopServer) -
     ran = limpet("consume", site, "--until-done", "--workers", 1)
 
     assert ran.code == 0
-    assert "pages: 2 done; records: 2" in ran.said[-1]
+    assert "records: 2; this round 2 new" in ran.said[-2]
+    assert "pages: 2 done" in ran.said[-1]
     assert ask(site, "SELECT why, finished_at > 0 FROM rounds") == [("enqueued", 1)]
 
 

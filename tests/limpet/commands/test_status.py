@@ -32,7 +32,7 @@ def test_a_finished_crawl_in_plain_lines(crawled: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert list(lines) == ["crawl", "pages", "records", "round", "host", "workers", "lag", "store"]
     assert lines["pages"] == "8 done"
-    assert lines["records"] == "6, 8 versions; 18 requests; 3.00 requests per record"
+    assert lines["records"] == "6, 8 versions; this round 9 requests, 1.50 for each record"
     assert lines["round"].startswith("2 (asked for), begun ")
     assert lines["lag"] == "unknown (Redis is not running)"
 
@@ -42,7 +42,7 @@ def test_json_is_stable_and_complete(crawled: Path) -> None:
 
     assert list(found) == FIELDS
     assert found["pages"] == {"pending": 0, "done": 8, "alias": 0, "dead": 0, "gone": 0, "held": 0}
-    assert (found["records"], found["versions"], found["requests"], found["repeat_rate"]) == (6, 8, 18, 3.0)
+    assert (found["records"], found["versions"], found["requests"], found["repeat_rate"]) == (6, 8, 9, 1.5)
     assert found["lag"] is None
     for time in (found["at"], found["round"]["started"], found["round"]["finished"]):
         assert RFC3339.fullmatch(time)
