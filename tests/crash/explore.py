@@ -6,17 +6,13 @@ With `deaths` 2 the command that recovers is killed at each of its lines as well
 
 from __future__ import annotations
 
-import faulthandler
 import os
-import pickle
-import signal
-import sys
 import threading
-import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from crash.children import Children, last_words
 from crash.fingerprint import fingerprint
 from crash.invariants import Truth, violations
 from crash.tracer import Tracer
@@ -24,8 +20,6 @@ from crash.world import World
 
 
 WRITERS = frozenset({"database.py", "store.py", "relay.py", "life.py", "witness.py", "rebuild.py", "engine.py"})
-AT_ONCE = 2  # children of the first run, one for each core
-PATIENCE = 60  # seconds of real time for one child and all that it forks
 
 
 @dataclass(frozen=True)
@@ -139,7 +133,7 @@ class _Run:
         self.most = most
         self.report = Report()
         self.roots: set[int] = set()
-        self.children: list[tuple[int, int, str]] = []
+        self.children = Children()
 
     def trace(self, world: World, before: str, deaths: int, token: str = "first") -> None:
         """Run the act; before each line at which the world is new, let a child die there."""
@@ -159,83 +153,57 @@ class _Run:
                 return
             self.report.seen.add(key)
             self.report.points += 1
-            self._fork(world, point, deaths)
-            while len(self.children) >= (1 if before else AT_ONCE):
-                self._hear(*self.children.pop(0))
+            self.children.fork(point, lambda: self._child(world, point, deaths))
+            while self.children.full():
+                self._hear()
 
         with Tracer(at_line):
             self.scenario.act(world, token)
         watch.close()
         while self.children:
-            self._hear(*self.children.pop(0))
+            self._hear()
 
-    def _fork(self, world: World, point: str, deaths: int) -> None:
-        sys.stdout.flush()
-        reading, writing = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            os.close(reading)
-            self._child(world, point, deaths, writing)
-        os.close(writing)
-        self.children.append((pid, reading, point))
-
-    def _hear(self, pid: int, reading: int, point: str) -> None:
+    def _hear(self) -> None:
         """Wait for a child, and add what it saw."""
-        with os.fdopen(reading, "rb") as pipe:
-            answer = pipe.read()
-        os.waitpid(pid, 0)
-        if not answer:
-            self.report.failures.append((point, "the child hung or died without a word"))
-            return
-        child: Report = pickle.loads(answer)
-        self.report.points += child.points
-        self.report.failures += child.failures
-        self.report.seen |= child.seen
+        point, child = self.children.hear()
+        if isinstance(child, Report):
+            self.report.points += child.points
+            self.report.failures += child.failures
+            self.report.seen |= child.seen
+        else:
+            self.report.failures.append((point, f"{self.scenario.name}, killed at {point}: {child}"))
 
-    def _child(self, world: World, point: str, deaths: int, writing: int) -> None:
-        """The world after the kill. Never returns."""
-        faulthandler.register(signal.SIGALRM, all_threads=True, chain=True)
-        signal.alarm(PATIENCE)  # a child that hangs is a failure: it says where, and dies
+    def _child(self, world: World, point: str, deaths: int) -> Report:
+        """The world after the kill: everything is opened anew, and must come right."""
         known = set(self.report.seen)
-        self.children = []  # they are the parent's
+        self.children = Children(1)
         self.report = Report(seen=set(known))
-        try:
-            world.die()
-            if deaths > 1:
-                thread = threading.Thread(target=self._again, args=(world, point, deaths))
-                thread.start()
-                thread.join()
-            else:
-                self._restart(world, point)
-            self.report.seen -= known
-            world.clean()
-        except BaseException:
-            self.report.failures.append((point, traceback.format_exc()[-1500:]))
-        try:
-            with os.fdopen(writing, "wb") as pipe:
-                pickle.dump(self.report, pipe)
-        finally:
-            os._exit(0)
+        world.die()
+        if deaths > 1:
+            thread = threading.Thread(target=self._again, args=(world, point, deaths))
+            thread.start()
+            thread.join()
+        else:
+            self._restart(world, point)
+        self.report.seen -= known
+        world.clean()
+        return self.report
 
     def _again(self, world: World, point: str, deaths: int) -> None:
         try:
             self.trace(world, f"{point} ", deaths - 1, "again")
             self._judge(world, point)
         except Exception:
-            self.report.failures.append((point, f"{self.scenario.name}, killed at {point}: {_last()}"))
+            self.report.failures.append((point, f"{self.scenario.name}, killed at {point}: {last_words()}"))
 
     def _restart(self, world: World, point: str) -> None:
         try:
             self.scenario.act(world, "again")
             self._judge(world, point)
         except Exception:
-            self.report.failures.append((point, f"{self.scenario.name}, killed at {point}: {_last()}"))
+            self.report.failures.append((point, f"{self.scenario.name}, killed at {point}: {last_words()}"))
 
     def _judge(self, world: World, point: str) -> None:
         found = violations(world, self.truth)
         if found:
             self.report.failures.append((point, f"{self.scenario.name}, killed at {point}: {'; '.join(found[:4])}"))
-
-
-def _last() -> str:
-    return " / ".join(line.strip() for line in traceback.format_exc().strip().splitlines()[-5:])

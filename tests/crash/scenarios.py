@@ -21,7 +21,7 @@ def crawl(world: World, token: str, *, round_: int = 1, alone: bool = True, wait
     """`limpet crawl`, or with `round_` above 1 what `--refresh` does: recover, seeds, round, work, finish."""
     with Process(world, token, alone=alone) as process:
         store = process.store
-        process.recover()
+        process.recover() if alone else process.relay()  # elsewhere than on this machine others may live
         enqueue.seeds(store, process.site.seeds, process.rules, now=process.now())
         last = rounds.last(store)
         if last and last.finished_at is not None and last.number < round_ and not rounds.pending(store):
@@ -179,7 +179,7 @@ def _unrelayed() -> World:
     world = _half(SMALL, lambda world: None, turns=1)()
     with world.clock.running(), Process(world, "setup") as process:
         worker = process.worker()
-        process.recover()
+        process.recover() if alone else process.relay()  # elsewhere than on this machine others may live
         with mock.patch.object(Relay, "run", lambda self: 0):
             worker.turn()
             worker.turn()

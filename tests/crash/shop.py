@@ -30,6 +30,7 @@ def site(seeds: tuple[str, ...] = ("/list/0",), *, robots: bool = False, delay: 
         yield Record("product", key=page.params["n"], data={"stock": page.one(".stock::text")}, part="detail")
         yield Record("seller", key=page.one(".seller::text"), data={"of": page.params["n"]})
 
+    found.codes()  # here, once, and not in each forked child
     return found
 
 

@@ -28,12 +28,17 @@ class Tracer:
         self._at_line = at_line
         self._ours: dict[CodeType, str] = {}
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Tracer:
         self._before = sys.gettrace()
         sys.settrace(self._call)
+        return self
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(self._before)
+
+    def stop(self) -> None:
+        """No more of it; may be called from the callback."""
+        sys.settrace(None)
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
         name = self._ours.get(frame.f_code)

@@ -160,13 +160,17 @@ class World:
 
         Called in a forked child. What the dead process has open is its parent's, and is not touched.
         """
+        self.move()
+        self.excuse()
+
+    def move(self) -> None:
+        """Go on with a copy of the files, in a child of the process that owns them."""
         corpse, self._reader = (self.folder, self._reader), None
         _GRAVE.append(corpse)
         self.folder = Path(tempfile.mkdtemp(prefix="limpet-crash-", dir=self.folder.parent))
         for name in FILES:
             if (corpse[0] / name).exists():
                 shutil.copyfile(corpse[0] / name, self.folder / name)
-        self.excuse()
 
     def clean(self) -> None:
         """Remove the folder."""
