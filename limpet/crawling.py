@@ -16,6 +16,7 @@ from limpet_store import rounds, summary
 from limpet_store.errors import FrontierError
 from limpet_store.message import rfc3339
 from limpet_store.store import StoreReborn
+from limpet_store.summary import counted
 
 POLL = 0.05  # seconds the pool is waited for
 
@@ -103,7 +104,14 @@ class Crawl:
     def _say_changed_code(self) -> None:
         stale = summary.stale_pages(self.store, self.engine.site.codes())
         if stale:
-            say(f"{stale} pages were read by handlers that have changed since; --refresh reads them again")
+            say(
+                f"{counted(stale, 'page')} were read by handlers that have changed since; --refresh reads them again"
+            )
+        unread = summary.readable_now(self.store, self.engine.site.match)
+        if unread:
+            say(
+                f"{counted(unread, 'page')} that matched no handler would match one now; --refresh reads them again"
+            )
 
     def _explain_wait(self, ended: int) -> None:
         status = self.engine.frontier.status()

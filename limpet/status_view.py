@@ -53,7 +53,10 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
     yield "crawl", one_line(f"{status.crawl} ({status.site_file})")
     yield "pages", _pages(status)
     rate = f", {counts.repeat_rate:.2f} for each record" if counts.repeat_rate else ""
-    yield "records", f"{counts.records:,}, {counts.versions:,} versions; this round {counts.attempts:,} requests{rate}"
+    yield (
+        "records",
+        f"{counts.records:,}, {counts.versions:,} versions; this round {counts.attempts:,} requests{rate}",
+    )
     broken = sum(count for count, _ in counts.dead.values())
     if broken:
         yield (

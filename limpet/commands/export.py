@@ -9,10 +9,10 @@ import click
 
 from limpet.cli import flags_of, place_options, site_argument
 from limpet.engine import Engine
-from limpet.exits import Exit, say
+from limpet.exits import Exit
 from limpet.exporting import jsonl, output, table
-from limpet.shown import one_line
 from limpet_store import export
+from limpet_store.errors import UsageError
 
 FORMATS = {"jsonl": jsonl, "csv": table}
 
@@ -47,7 +47,7 @@ def command(site_file: Path, type_: str | None, form: str, path: Path | None, **
     with Engine(site_file, flags_of(options)) as engine:
         store = engine.existing_store()
         if type_ is not None and type_ not in (there := export.types(store)):
-            say(one_line(f"no records of type {type_}; there are: {', '.join(there) or 'none at all'}"))
+            raise UsageError(f"no records of type {type_}; there are: {', '.join(there) or 'none at all'}")
         with output(path) as write:
             for line in FORMATS[form](lambda: export.records(store, type_)):
                 write(line)

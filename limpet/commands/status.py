@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from limpet.exits import Exit, say, verdict
 from limpet.finding import site_here
 from limpet.standing import as_json, gather
 from limpet.status_view import show
+from limpet_store import trouble
+from limpet_store.store import Store
 
 
 @click.command(short_help="How a crawl stands.")
@@ -22,8 +25,13 @@ from limpet.status_view import show
 @click.option(
     "--check", is_flag=True, help="End with the exit code that crawl would end with now (0, 3, 4 or 5)."
 )
+@click.option(
+    "--problems",
+    is_flag=True,
+    help="Every dead page and rejected record instead, as JSON lines with the reason.",
+)
 @place_options
-def command(site_file: Path | None, machine: bool, check: bool, **options: Any) -> int:
+def command(site_file: Path | None, machine: bool, check: bool, problems: bool, **options: Any) -> int:
     """Problems first, then pages by state, records, hosts, and how far Redis lags behind the store.
 
     Without SITE.PY the one in this folder is meant. Nothing is started and nothing changed.
@@ -33,8 +41,15 @@ def command(site_file: Path | None, machine: bool, check: bool, **options: Any) 
         say(f"status of {site_file.name}")
     with Engine(site_file, flags_of(options)) as engine:
         status = gather(engine)
-    if machine:
-        click.echo(json.dumps(as_json(status), ensure_ascii=False, indent=2))
-    else:
-        show(status)
+        if problems:
+            _list_problems(engine.existing_store())
+        elif machine:
+            click.echo(json.dumps(as_json(status), ensure_ascii=False, indent=2))
+        else:
+            show(status)
     return verdict(status.counts, pending=status.pending) if check else Exit.COMPLETE
+
+
+def _list_problems(store: Store) -> None:
+    for found in chain(trouble.dead(store), trouble.rejected(store)):
+        click.echo(json.dumps(found, ensure_ascii=False))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from limpet_store.retry import LONGEST
@@ -16,7 +16,10 @@ RECORDS = "SELECT count(*), coalesce(sum(version), 0) FROM records WHERE gone = 
 CODES = "SELECT code, count(*) FROM pages WHERE state = 'done' AND code IS NOT NULL GROUP BY code"
 NO_HANDLER = ":"  # the code of a page that no handler reads
 UNMATCHED = "SELECT url FROM pages WHERE state = 'done' AND code = ? LIMIT 1"
-REJECTED = "SELECT count(*), min(reason) FROM rejections"
+REJECTED = "SELECT count(*) FROM rejections"
+REJECTION = """SELECT r.type || ' ' || r.key || ' on ' || p.url || ': ' || r.reason
+FROM rejections r JOIN pages p ON p.id = r.page LIMIT 1"""
+UNREAD = "SELECT canonical FROM pages WHERE state = 'done' AND code = ? AND kind = 'page'"
 ROUND = "SELECT (SELECT fence FROM meta) - fence, started_at FROM rounds ORDER BY number DESC LIMIT 1"
 MOVED = """SELECT count(*) FILTER (WHERE gone = 0 AND first_seen >= :since),
   count(*) FILTER (WHERE gone = 0 AND first_seen < :since), count(*) FILTER (WHERE gone = 1)
@@ -71,7 +74,7 @@ def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -
     records, versions = db.rows(RECORDS)[0]
     read_by = codes_used(store)
     unmatched = db.one(UNMATCHED, (NO_HANDLER,)) if NO_HANDLER in read_by else None
-    rejected, rejection = db.rows(REJECTED)[0]
+    rejection = db.one(REJECTION)
     attempts, since = db.one(ROUND) or (0, 0)
     new, changed, gone = db.rows(MOVED, {"since": since})[0]
     return Summary(
@@ -79,8 +82,8 @@ def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -
         records=records,
         versions=versions,
         dead={reason or "failed": (count, url) for reason, count, url in db.rows(DEAD)},
-        rejected=rejected,
-        rejection=rejection,
+        rejected=db.value(REJECTED),
+        rejection=rejection[0] if rejection else None,
         unmatched=read_by.get(NO_HANDLER, 0),
         unmatched_url=unmatched[0] if unmatched else None,
         dropped=dropped_links(store) if dropped else {},
@@ -112,6 +115,11 @@ def dropped_links(store: Store) -> dict[str, int]:
 def stale_pages(store: Store, codes: Mapping[str, str]) -> int:
     """Pages whose handler has changed, or is gone, since it read them."""
     return _stale(codes_used(store), codes)
+
+
+def readable_now(store: Store, match: Callable[[str], str | None]) -> int:
+    """Pages that no handler read and that one would read now."""
+    return sum(match(url) is not None for (url,) in store.db.rows(UNREAD, (NO_HANDLER,)))
 
 
 def codes_used(store: Store) -> dict[str, int]:

@@ -89,7 +89,11 @@ def test_gone_records_are_left_out(crawled: Path) -> None:
 def test_one_type_can_be_asked_for(crawled: Path) -> None:
     assert len(limpet("export", crawled, "--type", "product").out.splitlines()) == 6
     other = limpet("export", crawled, "--type", "seller")
-    assert (other.code, other.out, other.said) == (0, "", ["no records of type seller; there are: product"])
+    assert (other.code, other.out, other.said) == (
+        2,
+        "",
+        ["limpet: no records of type seller; there are: product"],
+    )
 
 
 def test_more_records_than_one_read_takes_all_come_out(

@@ -87,7 +87,8 @@ def test_problems_come_first(crawled: Path) -> None:
     assert ran.code == 4
     assert ran.out.startswith("problem: ")
     assert problems[0] == f"1 page dead (failed), e.g. {url}"
-    assert problems[1] == "1 record rejected, e.g. no price"
+    read = ask(crawled, "SELECT url FROM pages WHERE id = 6")[0][0]
+    assert problems[1] == f"1 record rejected, e.g. product k on {read}: no price"
     assert re.fullmatch(r"http://127.0.0.1:\d+ rests for another 10 min", problems[2])
     assert problems[3:5] == [
         "held: 1 page",
@@ -101,7 +102,7 @@ def test_problems_come_first(crawled: Path) -> None:
 def test_what_a_page_wrote_cannot_steer_the_terminal(crawled: Path) -> None:
     edit(crawled, "INSERT INTO rejections VALUES (6, 0, 'product', 'k', 'no \x1b[2J price\nreally', '', 0)")
 
-    assert "problem: 1 record rejected, e.g. no \\u001b[2J price\n" in limpet("status", crawled).out
+    assert ": no \\u001b[2J price\n" in limpet("status", crawled).out
 
 
 def test_a_redis_that_should_be_there_and_is_not_is_a_problem(crawled: Path) -> None:
@@ -231,3 +232,20 @@ def test_nothing_was_stored_by_an_empty_crawl(shop: ShopServer, tmp_path: Path) 
     found = json.loads(limpet("status", site, "--json").out)
 
     assert (found["round"], found["repeat_rate"], found["hosts"]) == (None, None, [])
+
+
+def test_every_problem_is_listed_with_its_url_and_reason(crawled: Path) -> None:
+    edit(
+        crawled,
+        "UPDATE pages SET state = 'dead', reason = 'failed', error = 'HTTP status 500', status = 500 WHERE id = 3",
+        "INSERT INTO rejections VALUES (2, 0, 'product', 'k', 'no price', '', 0)",
+    )
+
+    found = [json.loads(line) for line in limpet("status", crawled, "--problems").out.splitlines()]
+
+    urls = dict(ask(crawled, "SELECT id, url FROM pages"))
+    assert [(problem["kind"], problem["url"], problem["reason"]) for problem in found] == [
+        ("dead page", urls[3], "failed"),
+        ("rejected record", urls[2], "no price"),
+    ]
+    assert found[0]["linked_from"] in urls.values()
