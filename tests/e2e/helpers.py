@@ -18,7 +18,7 @@ from typing import Any
 from limpet.demo import checking, killing
 from limpet.demo.shop import ShopServer
 from limpet_consumers.process import die_with_parent
-from limpet_store import summary
+from limpet_store import ops, summary
 from limpet_store.presence import living
 from limpet_store.store import Store
 from limpet_store.valkey import stop_server
@@ -135,6 +135,11 @@ class Crawl:
         with self.store() as store:
             lines = [line for (text,) in store.db.rows(checking.MESSAGES) for line in text.splitlines()]
         return Counter(json.loads(line)["id"] for line in lines)
+
+    def put_back(self) -> int:
+        """Pages that were in hand at a clean stop: their requests may be repeated too."""
+        rows = self.ask("SELECT ops FROM outbox WHERE kind = 'put back'")
+        return sum(op[0] == "p" for (text,) in rows for op in ops.split(json.loads(text)))
 
     # -- harm
 
