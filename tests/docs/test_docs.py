@@ -136,6 +136,18 @@ def test_a_function_that_the_architecture_names_is_in_the_code():
             assert (module, name) in there, f"{module}.{name}"
 
 
+def test_a_test_that_the_architecture_names_is_there():
+    proof = re.search(r"## What proves it\n(.*?)\n## ", (ROOT / "ARCHITECTURE.md").read_text("utf-8"), re.S)
+    named = set(re.findall(r"`(test_\w+)`", proof[1]))
+    there = set()
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        there |= set(re.findall(r"^def (test_\w+)\(", path.read_text("utf-8"), re.M))
+    assert len(named) > 20
+    assert named - there == set()
+    for cited in [f"R-{n}" for n in range(1, 11)] + [f"I-{n}" for n in range(1, 22)]:
+        assert re.search(rf"^\| [^|]*\b{cited}\b", proof[1], re.M), cited
+
+
 def test_every_table_is_in_the_architecture():
     schema = (ROOT / "store/limpet_store/schema.sql").read_text("utf-8")
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
