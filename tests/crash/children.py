@@ -8,7 +8,7 @@ import pickle
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NoReturn, TypeVar
 
 T = TypeVar("T")
@@ -48,16 +48,14 @@ class Children:
         os.waitpid(pid, 0)
         return name, pickle.loads(answer) if answer else "the child hung or died without a word"
 
-    def each(self, jobs: Iterable[tuple[str, Callable[[], object]]]) -> list[tuple[str, object]]:
-        """Run them all; their answers in order."""
-        heard = []
+    def each(self, jobs: Iterable[tuple[str, Callable[[], object]]]) -> Iterator[tuple[str, object]]:
+        """Run them all; their answers in order, as they come."""
         for name, job in jobs:
             self.fork(name, job)
             while self.full():
-                heard.append(self.hear())
+                yield self.hear()
         while self:
-            heard.append(self.hear())
-        return heard
+            yield self.hear()
 
 
 def _be(job: Callable[[], object], writing: int) -> NoReturn:

@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from crash.children import Children, last_words
 from crash.fingerprint import fingerprint
@@ -46,13 +47,13 @@ class Report:
         return f"{len(self.failures)} failures at {self.points} points\n" + "\n".join(shown)
 
 
-def explore(scenario: Scenario, *, deaths: int = 1, only: str = "", most: int = 10_000) -> Report:
-    """Explore all points of a scenario, or those whose name begins with `only`. Counts what it really tried."""
+def explore(scenario: Scenario, *, deaths: int = 1, only: str = "", enough: int = 0) -> Report:
+    """Explore all points of a scenario, or those whose name begins with `only`; stop after `enough` failures."""
     world = scenario.set_up()
     try:
         with world.clock.running():
             plain, expected = _rehearse(scenario)
-            run = _Run(scenario, expected, only, most)
+            run = _Run(scenario, expected, only, enough)
             run.roots = plain if deaths > 1 else set()
             run.trace(world, "", deaths)
         return run.report
@@ -126,11 +127,11 @@ def _size(path: str) -> tuple[int, int] | None:
 
 
 class _Run:
-    def __init__(self, scenario: Scenario, truth: Truth, only: str, most: int) -> None:
+    def __init__(self, scenario: Scenario, truth: Truth, only: str, enough: int) -> None:
         self.scenario = scenario
         self.truth = truth
         self.only = only
-        self.most = most
+        self.enough = enough
         self.report = Report()
         self.roots: set[int] = set()
         self.children = Children()
@@ -142,18 +143,19 @@ class _Run:
 
         def at_line(file: str, line: int) -> None:
             nonlocal changes
-            if not watch.changed(file):
+            if not watch.changed(file) or (self.enough and len(self.report.failures) >= self.enough):
                 return
             changes += 1
             point = f"{before}{file}:{line}#{changes}"
             if self.only and not (self.only.startswith(point) or point.startswith(self.only)):
                 return
             key = fingerprint(world)
-            if key in self.report.seen or (before and key in self.roots) or self.report.points >= self.most:
+            if key in self.report.seen or (before and key in self.roots):
                 return
             self.report.seen.add(key)
             self.report.points += 1
-            self.children.fork(point, lambda: self._child(world, point, deaths))
+            corpse = world.corpse()
+            self.children.fork(point, lambda: self._child(world, corpse, point, deaths))
             while self.children.full():
                 self._hear()
 
@@ -173,12 +175,12 @@ class _Run:
         else:
             self.report.failures.append((point, f"{self.scenario.name}, killed at {point}: {child}"))
 
-    def _child(self, world: World, point: str, deaths: int) -> Report:
+    def _child(self, world: World, corpse: Path, point: str, deaths: int) -> Report:
         """The world after the kill: everything is opened anew, and must come right."""
         known = set(self.report.seen)
         self.children = Children(1)
         self.report = Report(seen=set(known))
-        world.die()
+        world.die(corpse)
         if deaths > 1:
             thread = threading.Thread(target=self._again, args=(world, point, deaths))
             thread.start()

@@ -8,17 +8,19 @@ from unittest import mock
 from crash import scenarios, shop
 from crash.invariants import Truth
 from crash.preempt import Preemption
-from crash.scenarios import Scenario, crawl, flush
+from crash.scenarios import Scenario, crawl, flush, help_out
 from crash.world import HOME, Process, World
+from limpet_producer import enqueue
 from limpet_store.frontier import Frontier
 
 LEASE = 20_000
+OLD = shop.pages(listings=1) | {"/product/1": 404}
 NEW = shop.pages(listings=1, price="9", stock="8")
 
 
 def worker(world: World) -> None:
     """Another worker, which works until there is nothing for it."""
-    crawl(world, "other", alone=False, wait=False)
+    help_out(world, "other")
 
 
 def late_worker(world: World) -> None:
@@ -65,36 +67,35 @@ def dying_rebuild(world: World) -> None:
     world.excuse()
 
 
-def round_two(world: World) -> None:
-    """Another process finishes the crawl and makes every page due again."""
-    crawl(world, "other", round_=2, alone=False, wait=False)
-
-
-
-
 def _as_seen(world: World) -> Truth:
-    """Pages that are done keep what they said; the others are fetched after the change."""
-    done = {url.removeprefix(HOME) for (url,) in world.read("SELECT canonical FROM pages WHERE state = 'done'")}
-    body = {path: (world.website.pages if path in done else NEW)[path] for path in NEW}
+    """Pages that were seen keep what they said; the others are fetched after the change."""
+    rows = world.read("SELECT canonical FROM pages WHERE state <> 'pending'")
+    seen = {url.removeprefix(HOME) for (url,) in rows}
+    body = {path: (world.website.pages if path in seen else NEW)[path] for path in NEW}
     return Truth(shop.records(body), shop.states(body))
 
 
 def cases() -> list[Preemption]:
     small, wiped, rebuilt = scenarios.SMALLEST, scenarios.WIPED, scenarios.REBUILT
-    found = [_case(small, late_worker, _as_seen)]
+    back = Scenario("a page that comes back", lambda: scenarios.new_world(OLD), crawl, _as_seen)
+    found = [_case(back, late_worker)]
     found += [_case(small, each) for each in (worker, relay, rebuild, flush, wiped_worker, dying_rebuild)]
     found += [_case(wiped, each) for each in (worker, flush, dying_rebuild)]
     found += [_case(rebuilt, each) for each in (flush, rebuild)]
     return found
 
 
-def _case(
-    scenario: Scenario, others: Callable[[World], None], truth: Callable[[World], Truth] | None = None
-) -> Preemption:
+def _case(scenario: Scenario, others: Callable[[World], None]) -> Preemption:
     def act(world: World, token: str) -> None:
-        crawl(world, token, alone=False) if scenario is not scenarios.REBUILT else scenario.act(world, token)
+        """As a command and a worker do it, on a Redis that may be used from elsewhere too."""
+        if scenario is scenarios.REBUILT:
+            with Process(world, token, alone=False) as process:
+                process.rebuild(asked=True)
+        else:
+            with Process(world, token, alone=False) as process:
+                enqueue.seeds(process.store, process.site.seeds, process.rules, now=process.now())
+                process.relay()
+        help_out(world, token, wait=True)
 
     name = f"{scenario.name}, meanwhile {others.__name__.replace('_', ' ')}"
-    return Preemption(name, scenario.set_up, act, others, truth or scenario.truth, crawl)
-
-
+    return Preemption(name, scenario.set_up, act, others, scenario.truth, crawl)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import resources
@@ -87,22 +87,26 @@ def _locked(world: World) -> bool:
         os.close(lock)
 
 
-def preempt(case: Preemption, *, only: str = "", every: int = 1) -> Report:
-    """Try all points, or each `every`-th of them, or the one that `only` names."""
+def preempt(case: Preemption, *, only: str = "", every: int = 1, enough: int = 0) -> Report:
+    """Try all points, or each `every`-th of them, or the one that `only` names; stop after `enough` failures."""
     world = case.set_up()
     try:
         with world.clock.running():
+            report = Report()
             norm, count = _rehearse(case)
             wanted = [int(only.partition("#")[2])] if only else range(1, count + 1, every)
-            jobs = [(f"#{n}", partial(_one, case, world, n, norm)) for n in wanted]
-            report = Report()
+            jobs: Iterator[tuple[str, Callable[[], object]]] = ((f"#{n}", partial(_one, case, world, n, norm)) for n in wanted if not _done(report, enough))
             for point, answer in Children().each(jobs):
                 report.points += 1
-                if isinstance(answer, str):
+                if isinstance(answer, str) and not _done(report, enough):
                     report.failures.append((point, f"{case.name}: {answer}"))
             return report
     finally:
         world.clean()
+
+
+def _done(report: Report, enough: int) -> bool:
+    return bool(enough) and len(report.failures) >= enough
 
 
 def _rehearse(case: Preemption) -> tuple[Counter[str], int]:
@@ -120,7 +124,7 @@ def _rehearse(case: Preemption) -> tuple[Counter[str], int]:
 
 def _one(case: Preemption, world: World, n: int, norm: Counter[str]) -> str | None:
     """In a child: what is wrong in the end when the others act at point `n`."""
-    world.move()
+    world.move(world.corpse())
     where, truth = "", None
 
     def stop(point: str) -> None:

@@ -17,25 +17,30 @@ from limpet_store.items import Link
 from limpet_store.relay import Relay
 
 
-def crawl(world: World, token: str, *, round_: int = 1, alone: bool = True, wait: bool = True) -> None:
+def crawl(world: World, token: str, *, round_: int = 1, alone: bool = True) -> None:
     """`limpet crawl`, or with `round_` above 1 what `--refresh` does: recover, seeds, round, work, finish."""
     with Process(world, token, alone=alone) as process:
         store = process.store
-        process.recover() if alone else process.relay()  # elsewhere than on this machine others may live
+        process.recover()
         enqueue.seeds(store, process.site.seeds, process.rules, now=process.now())
         last = rounds.last(store)
         if last and last.finished_at is not None and last.number < round_ and not rounds.pending(store):
             rounds.start(store, "asked for", process.now())
         rounds.refresh(store, process.now())
         process.relay()
-        worker = process.worker()
-        work(process, worker, wait=wait)
-        worker.put_back()
+        work(process, process.worker())
         rounds.finish(store, process.now())
         process.relay()
 
 
-def _world(pages: dict[str, Any], **site: Any) -> World:
+def help_out(world: World, token: str, *, wait: bool = False) -> None:
+    """One slice of one more worker: it leases before it relays, and ends when there is nothing for it."""
+    with Process(world, token, alone=False) as process:
+        work(process, process.worker(), wait=wait)
+
+
+def new_world(pages: dict[str, Any], **site: Any) -> World:
+    """Nothing has happened yet."""
     return World(Website(dict(pages)), shop.site(**site))
 
 
@@ -43,7 +48,7 @@ def _after(pages: dict[str, Any], then: Callable[[World], None], **site: Any) ->
     """A world whose first round is over, with a change made to it."""
 
     def set_up() -> World:
-        world = _world(pages, **site)
+        world = new_world(pages, **site)
         with world.clock.running():
             crawl(world, "setup")
             world.website.log.clear()
@@ -58,7 +63,7 @@ def _half(pages: dict[str, Any], then: Callable[[World], None], turns: int = 3) 
     """A world whose worker was killed after some turns, its last pages fetched and not committed."""
 
     def set_up() -> World:
-        world = _world(pages)
+        world = new_world(pages)
         with world.clock.running():
             with Process(world, "setup") as process:
                 process.recover()
@@ -91,14 +96,14 @@ RECORDS, STATES = shop.records(PAGES), shop.states(PAGES)
 SMALL = shop.pages(listings=1)
 SMALL_RECORDS, SMALL_STATES = shop.records(SMALL), shop.states(SMALL)
 
-FIRST = Scenario("first crawl", lambda: _world(PAGES), crawl, _truth(RECORDS, STATES))
-SMALLEST = Scenario("smallest crawl", lambda: _world(SMALL), crawl, _truth(SMALL_RECORDS, SMALL_STATES))
+FIRST = Scenario("first crawl", lambda: new_world(PAGES), crawl, _truth(RECORDS, STATES))
+SMALLEST = Scenario("smallest crawl", lambda: new_world(SMALL), crawl, _truth(SMALL_RECORDS, SMALL_STATES))
 ELSEWHERE = Scenario(
-    "leases that lapse", lambda: _world(SMALL), lambda world, token: crawl(world, token, alone=False),
+    "leases that lapse", lambda: new_world(SMALL), lambda world, token: crawl(world, token, alone=False),
     _truth(SMALL_RECORDS, SMALL_STATES),
 )  # fmt: skip
 POLITE = Scenario(
-    "robots and a delay", lambda: _world(SMALL, robots=True, delay=0.5), crawl, _truth(SMALL_RECORDS, SMALL_STATES)
+    "robots and a delay", lambda: new_world(SMALL, robots=True, delay=0.5), crawl, _truth(SMALL_RECORDS, SMALL_STATES)
 )
 
 CHANGED = PAGES | {"/list/0": shop.listing({"1": "9"}, "/list/1"), "/product/2": shop.product("2", "0")}
@@ -129,7 +134,7 @@ GONE = Scenario(
 
 def _failing(**pages: Any) -> Callable[[], World]:
     def set_up() -> World:
-        world = _world(SMALL | pages.get("pages", {}))
+        world = new_world(SMALL | pages.get("pages", {}))
         world.site.tune(max_attempts=3)
         world.website.first = pages.get("first", {})
         return world
@@ -179,7 +184,7 @@ def _unrelayed() -> World:
     world = _half(SMALL, lambda world: None, turns=1)()
     with world.clock.running(), Process(world, "setup") as process:
         worker = process.worker()
-        process.recover() if alone else process.relay()  # elsewhere than on this machine others may live
+        process.recover()
         with mock.patch.object(Relay, "run", lambda self: 0):
             worker.turn()
             worker.turn()

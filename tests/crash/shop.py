@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from typing import Any
 
 from limpet import Page, Record, Site
@@ -58,24 +58,22 @@ def pages(*, listings: int = 2, each: int = 1, price: str = "1", stock: str = "5
 
 
 def records(found: dict[str, Any], *, versions: dict[str, int] | None = None) -> dict[tuple[str, str], Any]:
-    """What is true of a shop whose pages all answer: product versions by number, 2 (its parts come one by one)."""
+    """What is true of these pages. A product has a version for each of its two parts, unless `versions` says more."""
+    parts: dict[str, dict[str, str]] = {}
     told: dict[tuple[str, str], Any] = {}
     for path, body in found.items():
-        if path.startswith("/product/") and isinstance(body, str):
+        if isinstance(body, str) and path.startswith("/list/"):
+            for n, price in re.findall(r'>(\d+)</a><b class="price">(\d+)<', body):
+                parts.setdefault(n, {})["price"] = price
+        elif isinstance(body, str) and path.startswith("/product/") and "stock" in body:
             n = path.rpartition("/")[2]
-            price = next(_between(b, f">{n}</a><b class=\"price\">") for b in found.values() if f">{n}</a>" in str(b))
-            stock = _between(body, '"stock">')
-            told["product", n] = ((versions or {}).get(n, 2), {"price": price, "stock": stock})
+            parts.setdefault(n, {})["stock"] = re.findall(r'"stock">(\d+)<', body)[0]
             told["seller", f"s{n}"] = (1, {"of": n})
+    for n, data in parts.items():
+        told["product", n] = ((versions or {}).get(n, len(data)), data)
     return told
 
 
-def _between(text: str, before: str) -> str:
-    return text.partition(before)[2].partition("<")[0]
-
-
 def states(found: dict[str, Any], **other: str) -> dict[str, str]:
-    return {path: "done" for path in found} | other
-
-
-__all__ = ["Counter", "listing", "pages", "product", "records", "site", "states"]
+    """How these pages end: a status of its own is a broken link."""
+    return {path: "done" if isinstance(body, str) else "dead" for path, body in found.items()} | other

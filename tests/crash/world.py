@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -32,7 +33,7 @@ import limpet_store.store
 from limpet import Site
 from limpet.engine import Engine
 from limpet_consumers.clock import FrontierClock
-from limpet_consumers.http import FetchFailed, Request, Response
+from limpet_consumers.http import FetchFailed, Http, Request, Response
 from limpet_consumers.turn import Worker
 from limpet_store import net, rounds
 from limpet_store.admission import HostRules
@@ -47,6 +48,16 @@ SHM = Path("/dev/shm")
 FILES = ("db", "db-wal", "db.published")  # never -shm: its content dies with the last process that maps it
 BEGIN = 1_800_000_000_000  # ms; far from today, so that a real clock that leaks in shows
 MOST_TURNS = 400
+
+
+@cache
+def _root() -> tempfile.TemporaryDirectory[str]:
+    """Where all folders are, so that they go with this process whatever its children leave behind."""
+    return tempfile.TemporaryDirectory(prefix="limpet-crash-", dir=SHM if SHM.is_dir() else None)
+
+
+def new_folder() -> Path:
+    return Path(tempfile.mkdtemp(dir=_root().name))
 
 
 class Broken(Exception):
@@ -119,7 +130,7 @@ class World:
         self.redis = redis or fakeredis.FakeServer()
         self.clock = clock or Clock()
         self.run_id = "twin"  # of the Redis server
-        self.folder = Path(tempfile.mkdtemp(prefix="limpet-crash-", dir=SHM if SHM.is_dir() else None))
+        self.folder = new_folder()
         self.allowed: Counter[str] = Counter()
         self.broken: list[str] = []
         self.port_calls = 0
@@ -155,22 +166,26 @@ class World:
         for (url,) in self.read("SELECT canonical FROM pages WHERE open = 1"):
             self.allowed[url.removeprefix(HOME)] += 1
 
-    def die(self) -> None:
-        """kill -9 of everything but Redis: only the files and what the site and Redis remember are left.
+    def corpse(self) -> Path:
+        """What is on disk now, as a kill -9 would leave it: taken at once, since the parent of a fork goes on."""
+        folder = new_folder()
+        for name in FILES:
+            if (self.folder / name).exists():
+                shutil.copyfile(self.folder / name, folder / name)
+        return folder
+
+    def die(self, corpse: Path) -> None:
+        """kill -9 of everything but Redis: only the corpse, and what the site and Redis remember, are left.
 
         Called in a forked child. What the dead process has open is its parent's, and is not touched.
         """
-        self.move()
+        self.move(corpse)
         self.excuse()
 
-    def move(self) -> None:
-        """Go on with a copy of the files, in a child of the process that owns them."""
-        corpse, self._reader = (self.folder, self._reader), None
-        _GRAVE.append(corpse)
-        self.folder = Path(tempfile.mkdtemp(prefix="limpet-crash-", dir=self.folder.parent))
-        for name in FILES:
-            if (corpse[0] / name).exists():
-                shutil.copyfile(corpse[0] / name, self.folder / name)
+    def move(self, folder: Path) -> None:
+        """Go on with other files, in a child of the process that has these open."""
+        _GRAVE.append((self.folder, self._reader))
+        self.folder, self._reader = folder, None
 
     def clean(self) -> None:
         """Remove the folder."""
@@ -208,10 +223,10 @@ class Process(Engine):
     def nobody_works(self) -> bool:
         return self.alone
 
-    def worker(self) -> Worker:
+    def worker(self, http: Http | None = None) -> Worker:
         """A worker as a slice opens it."""
         return Worker(
-            self.store, self.frontier, self.world, self.site, token=self.token, witness=self.witness,
+            self.store, self.frontier, http or self.world, self.site, token=self.token, witness=self.witness,
             clock=FrontierClock(self.world.clock.boot),
         )  # fmt: skip
 
@@ -221,18 +236,21 @@ def work(process: Process, worker: Worker, *, wait: bool = True, most: int = MOS
 
     Where a slice would sleep the clock moves on; `wait` False gives up there instead.
     """
+    idle = 0
     for _ in range(most):
-        worker.relay()
         if not worker.in_hand() and not rounds.pending(process.store) and not members(process):
             return
         if worker.turn() or worker.in_hand():
+            idle = 0
             continue
         feed(worker.store, worker.frontier.fed(), worker.clock.now())
         if net.check(worker.store, worker.frontier, worker.clock.now(), worker.rebuild):
             process.world.broken.append("I-12 the net had to rebuild: a pending page was in no frontier")
-        if not wait:
+        idle += 1
+        if not wait and idle > 1:  # the first may have been a rebuild
             return
-        _sleep(process.world.clock, worker)
+        if wait:
+            _sleep(process.world.clock, worker)
     raise Broken(f"I-12 the crawl does not end: {process.world.read(LEFT)}")
 
 
