@@ -152,12 +152,21 @@ def set_up_logging(verbose: bool) -> None:
 
 def main() -> None:
     """The `limpet` command."""
-    code = guarded(lambda: limpet.main(prog_name="limpet", standalone_mode=False))
+    code = guarded(_run)
     try:
         sys.stdout.flush()
+    except OSError:
+        hush()  # said already, or nobody reads any more
+    sys.exit(code)
+
+
+def _run() -> object:
+    result = limpet.main(prog_name="limpet", standalone_mode=False)
+    try:
+        sys.stdout.flush()  # here, where a full disk is still an error of the command
     except BrokenPipeError:
         hush()
-    sys.exit(code)
+    return result
 
 
 def hush() -> None:

@@ -12,10 +12,10 @@ from limpet.progress import Progress
 from limpet.shown import one_line, plain, seconds
 from limpet.stopping import Stopping
 from limpet_producer import enqueue
-from limpet_store import rounds, summary
+from limpet_store import rounds, standing, summary
 from limpet_store.errors import FrontierError
 from limpet_store.message import rfc3339
-from limpet_store.store import StoreReborn
+from limpet_store.store import StoreReborn, wall_ms
 from limpet_store.summary import counted
 
 POLL = 0.05  # seconds the pool is waited for
@@ -48,7 +48,7 @@ class Crawl:
     def run(self) -> Exit:
         """Crawl; returns how it ended."""
         engine = self.engine
-        say(f"{engine.site.name}: state in {engine.settings.home}")
+        say(f"{engine.site.name}: state in {engine.place}")
         _ = engine.server
         engine.presence()
         ended = engine.recover()
@@ -164,7 +164,7 @@ class Crawl:
         if not rounds.pending(self.store):
             return self._finish()
         if self._limit_reached():
-            self._ending = f"{self.wish.limit} pages, as asked for"
+            self._ending = f"{counted(self.wish.limit or 0, 'page')}, as asked for"
             return True
         return self._nothing_soon()
 
@@ -211,6 +211,9 @@ class Crawl:
             say(f"interrupted; `limpet {self.again} {self.engine.site_file}` goes on from here")
             return self._stopping.code
         if self._ending:
+            for host in standing.hosts(self.store, wall_ms())[1]:
+                if host.error:
+                    say(one_line(f"{host.origin} does not answer as it should: {host.error}"))
             say(f"stopped early: {self._ending}")
             return Exit.STOPPED_EARLY
         return verdict(facts, pending=rounds.pending(self.store))

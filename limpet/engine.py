@@ -68,15 +68,26 @@ class Engine:
     def store(self) -> Store:
         """The crawl's store, made if it is missing."""
         homes.prepare(self.settings.home, self.settings.store_path)
-        store = Store.open(self.settings.store_path, self.site.name)
-        self._left.callback(store.close)
-        return store
+        return self._open(create=True)
+
+    def _open(self, *, create: bool) -> Store:
+        if "store" not in self.__dict__:
+            self.store = Store.open(self.settings.store_path, self.site.name, create=create)
+            self._left.callback(self.store.close)
+        return self.store
 
     def existing_store(self) -> Store:
         """The crawl's store. Raises UsageError when there is none yet."""
         if not self.has_store():
             raise UsageError(f"{self.site.name} was never crawled: run `limpet crawl {self.site_file}` first")
-        return self.store
+        return self._open(create=False)
+
+    @property
+    def place(self) -> str:
+        """Where the state is, for people."""
+        chosen = self.settings
+        elsewhere = chosen.store_path.parent != chosen.home
+        return f"{chosen.home}" + (f", store {chosen.store_path}" if elsewhere else "")
 
     @cached_property
     def witness(self) -> Witness:

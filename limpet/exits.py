@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import sys
 from collections.abc import Callable
@@ -15,6 +16,12 @@ from limpet_store.errors import LimpetError, UsageError
 
 if TYPE_CHECKING:
     from limpet_store.summary import Summary
+
+
+# What the user can mend about files: rights, a full or read-only disk, a file that is not there.
+MENDABLE = frozenset(
+    {errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.ENOENT, errno.ENOTDIR}
+)
 
 
 class Exit(IntEnum):
@@ -58,6 +65,12 @@ def guarded(command: Callable[[], object]) -> int:
         _say_error(str(error))
         logging.getLogger("limpet").debug("where", exc_info=error)
         return Exit.FAILED
+    except OSError as error:
+        if error.errno not in MENDABLE:
+            raise
+        _say_error(f"{error.strerror}: {error.filename or 'the output'}")
+        logging.getLogger("limpet").debug("where", exc_info=error)
+        return Exit.WRONG_USE
 
 
 def say(line: str) -> None:

@@ -47,6 +47,10 @@ def prepare(home: Path, store_path: Path) -> None:
     ignore = home / ".gitignore"
     if not ignore.exists() or ignore.stat().st_size == 0:  # empty: killed between the creation and the text
         ignore.write_text("*\n")
+    if store_path.parent != home and not store_path.parent.is_dir():
+        raise UsageError(
+            f"no such folder: {store_path.parent}; the one of --store or LIMPET_STORE_URL must be there"
+        )
     if store_path.parent != home:
         _make(store_path.parent, "--store or LIMPET_STORE_URL")
 

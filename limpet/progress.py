@@ -5,11 +5,16 @@ from __future__ import annotations
 import sys
 import time
 
+from limpet.exits import say
+from limpet.shown import one_line
 from limpet_store.store import Store
+from limpet_store.summary import counted
 
 EVERY_TTY, EVERY_PLAIN = 0.2, 5.0  # seconds between two lines
-RECENT = """SELECT coalesce(max(id), 0), (SELECT coalesce(max(rowid), 0) FROM records), (SELECT fence FROM meta)
-FROM pages"""
+EVERY_NEWS = 1.0  # seconds between two looks at the hosts
+TROUBLED = "SELECT id, scheme, name, port, error FROM hosts WHERE error IS NOT NULL ORDER BY id LIMIT 100"
+RECENT = """SELECT coalesce(max(id), 0) - (SELECT count(*) FROM hosts WHERE robots_page > 0),
+  (SELECT coalesce(max(rowid), 0) FROM records), (SELECT fence FROM meta) FROM pages"""
 
 
 class Progress:
@@ -23,10 +28,15 @@ class Progress:
         self._before: tuple[float, int] | None = None
         self._width = 0
         self._said: tuple[int, int, int] | None = None
+        self._looked_at = 0.0
+        self._troubles: dict[int, str] = {}
 
     def show(self) -> None:
-        """Show a line if it is time."""
+        """Show a line if it is time; first what is new about hosts that do not answer."""
         now = time.monotonic()
+        if now - self._looked_at > EVERY_NEWS:
+            self._looked_at = now
+            self._news()
         if now - self._shown_at < self._every:
             return
         self._shown_at = now
@@ -35,7 +45,16 @@ class Progress:
         if not self._tty and (pages, records, attempts) == self._said:
             return  # a log is for news
         self._said = (pages, records, attempts)
-        self._write(f"{pages} pages found, {attempts} requests, {records} records{rate}")
+        found = (counted(pages, "page"), counted(attempts, "request"), counted(records, "record"))
+        self._write("{} found, {}, {}".format(*found) + rate)
+
+    def _news(self) -> None:
+        """A host that fails is named once for each reason: why a crawl waits must not be a riddle."""
+        for host, scheme, name, port, error in self._store.db.rows(TROUBLED):
+            if self._troubles.get(host) != error:
+                self._troubles[host] = error
+                self.end()
+                say(one_line(f"{scheme}://{name}:{port}: {error}; it is asked again later"))
 
     def _rate(self, now: float, attempts: int) -> str:
         before, self._before = self._before, (now, attempts)

@@ -68,7 +68,8 @@ def _host_problem(host: HostStanding, now: int) -> str | None:
         return one_line(f"{host.origin} is paused")
     if host.blocked_until:
         why = "rests" if host.resting else "asked to be left alone"
-        return one_line(f"{host.origin} {why} for another {seconds((host.blocked_until - now) / 1000)}")
+        rest = seconds((host.blocked_until - now) / 1000)
+        return one_line(f"{host.origin} {why} for another {rest}: {host.error or 'no reason kept'}")
     return None
 
 
@@ -160,5 +161,6 @@ def _host(host: HostStanding) -> dict[str, Any]:
         "paused": host.paused,
         "blocked_until": _time(host.blocked_until),
         "resting": host.resting,
+        "error": host.error,
         "robots_unknown": host.robots_unknown,
     }

@@ -210,13 +210,35 @@ def _decoder(encoding: str) -> _Unpacker | None:
     raise FetchFailed(f"unknown content encoding {encoding[:40]!r}", host=False)
 
 
-def _reason(error: Exception) -> str:
-    """A short reason without the URL, which may carry secrets."""
-    inner: BaseException = error
-    while inner.__cause__ or inner.__context__ or getattr(inner, "reason", None):
-        deeper = getattr(inner, "reason", None)
-        following = deeper if isinstance(deeper, BaseException) else inner.__cause__ or inner.__context__
-        if following is None or following is inner:
-            break
-        inner = following
-    return f"{type(error).__name__}: {type(inner).__name__}"
+PLAIN = {  # what a person says of what urllib3 and the system call it
+    "ConnectionRefusedError": "connection refused",
+    "NameResolutionError": "no such host",
+    "gaierror": "no such host",
+    "ConnectTimeoutError": "no connection in time",
+    "ReadTimeoutError": "no answer in time",
+    "TimeoutError": "no answer in time",
+    "RemoteDisconnected": "connection closed without an answer",
+    "ConnectionResetError": "connection reset",
+    "IncompleteRead": "body cut short",
+    "InvalidChunkLength": "body cut short",
+    "BadStatusLine": "not an HTTP response",
+    "SSLCertVerificationError": "the certificate is not trusted",
+}
+
+
+def _reason(error: BaseException) -> str:
+    """A short reason without the URL, which may carry secrets: the innermost cause that has a plain name."""
+    found = f"{type(error).__name__}"
+    seen: set[int] = set()
+    inner: BaseException | None = error
+    while inner is not None and id(inner) not in seen:
+        seen.add(id(inner))
+        found = PLAIN.get(type(inner).__name__, found)
+        reason = getattr(inner, "reason", None)
+        nested = (
+            reason
+            if isinstance(reason, BaseException)
+            else next((arg for arg in inner.args if isinstance(arg, BaseException)), None)
+        )
+        inner = nested or inner.__cause__ or inner.__context__
+    return found

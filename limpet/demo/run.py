@@ -14,7 +14,8 @@ from pathlib import Path
 from rich.console import Console
 
 from limpet.demo import table
-from limpet.demo.contest import CONTESTS, IN_FLIGHT, SHORTEST, Place
+from limpet.demo.contest import SHORTEST, Place
+from limpet.demo.contestants import CONTESTS, IN_FLIGHT
 from limpet.demo.screen import Screen
 from limpet.demo.shop import Shop, ShopServer
 from limpet.demo.state import Leg, State

@@ -49,6 +49,7 @@ def answered(db: Database, host: Host) -> None:
     """The host works: what was counted against it is over."""
     if host.streak or host.rests or host.blocks:
         host.streak = host.rests = host.blocks = 0
+        host.error = None
         hosts.save(db, host)
 
 

@@ -14,7 +14,7 @@ INSERT = """INSERT OR IGNORE INTO hosts (scheme, name, port, scope, delay, max_i
 VALUES (?, ?, ?, ?, ?, ?)"""
 FIND = "SELECT id FROM hosts WHERE scheme = ? AND name = ? AND port = ?"
 SELECT = """SELECT id, max(delay, crawl_delay), max_in_flight, blocked_until, paused, robots_page,
-  robots IS NOT NULL, rests, blocked_at, streak, blocks FROM hosts WHERE id = ?"""
+  robots IS NOT NULL, rests, blocked_at, streak, blocks, error FROM hosts WHERE id = ?"""
 ROBOTS_PAGE = """INSERT OR IGNORE INTO pages (key, kind, url, canonical, host, depth, state, due_at, round)
 VALUES (?, 'robots', ?, ?, ?, 0, 'pending', ?, ?)"""
 
@@ -34,6 +34,7 @@ class Host:
     blocked_at: int
     streak: int
     blocks: int
+    error: str | None
 
     @property
     def op(self) -> Op:
@@ -53,8 +54,8 @@ def load(db: Database, host: int) -> Host:
 def save(db: Database, host: Host) -> None:
     """Write back what an outcome changed, inside the caller's transaction."""
     db.run(
-        "UPDATE hosts SET blocked_until = ?, blocked_at = ?, blocks = ?, streak = ?, rests = ? WHERE id = ?",
-        (host.blocked_until, host.blocked_at, host.blocks, host.streak, host.rests, host.id),
+        "UPDATE hosts SET blocked_until = ?, blocked_at = ?, blocks = ?, streak = ?, rests = ?, error = ? WHERE id = ?",
+        (host.blocked_until, host.blocked_at, host.blocks, host.streak, host.rests, host.error, host.id),
     )
 
 

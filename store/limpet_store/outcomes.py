@@ -182,6 +182,8 @@ def _again(db: Database, outcome: Outcome, host: Host, context: Context, lost: i
 def _charged(db: Database, outcome: Outcome, host: Host, context: Context) -> bool:
     """Whether the page pays for what happened; the host's part is counted on the way."""
     attempt, now, scale = outcome.attempt, context.now, context.limits.time_scale
+    if outcome.host_failed or outcome.kind is Kind.BLOCKED:
+        host.error = outcome.error
     if outcome.kind is Kind.BLOCKED:
         return charging.blocked(db, attempt, host, outcome.retry_after, now, scale)
     return not outcome.host_failed or charging.failed(db, attempt, host, now, scale)

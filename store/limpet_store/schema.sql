@@ -29,6 +29,7 @@ CREATE TABLE hosts (                        -- politeness is a fact, so it is ke
   blocks        INTEGER NOT NULL DEFAULT 0, -- blocks in a row: the next one is longer
   streak        INTEGER NOT NULL DEFAULT 0, -- failures in a row, over all pages
   rests         INTEGER NOT NULL DEFAULT 0, -- rests in a row; above 0 the host gives out one probe page
+  error         TEXT,                       -- its last failure; NULL once it answers
   paused        INTEGER NOT NULL DEFAULT 0,
   robots_page   INTEGER NOT NULL DEFAULT 0, -- page id of its robots.txt, 0: not asked
   robots        TEXT,                       -- the rules as text; NULL: unknown, nothing else is fetched

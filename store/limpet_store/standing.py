@@ -12,7 +12,7 @@ from limpet_store.store import Store
 MOST_HOSTS = 100  # hosts that are listed, the troubled ones first
 HOSTS = f"""SELECT scheme, name, port, max(delay, crawl_delay), max_in_flight, paused,
   CASE WHEN blocked_until > :now AND blocked_until <= :now + {LONGEST} THEN blocked_until END AS blocked,
-  rests > 0, robots IS NULL AND robots_page > 0
+  rests > 0, robots IS NULL AND robots_page > 0, error
 FROM hosts ORDER BY paused DESC, blocked IS NULL, rests = 0, id LIMIT {MOST_HOSTS}"""
 BEHIND = "SELECT count(*) FROM outbox WHERE seq > ?"
 
@@ -26,6 +26,7 @@ class HostStanding:
     max_in_flight: int | None
     paused: bool
     blocked_until: int | None
+    error: str | None  # its last failure, while it has not answered since
     resting: bool
     robots_unknown: bool
 
@@ -38,12 +39,12 @@ def hosts(store: Store, now: int) -> tuple[int, list[HostStanding]]:
 
 def _standing(
     scheme: str, name: str, port: int, delay: int, limit: int, paused: int, blocked: int | None, rests: int,
-    robots: int,
+    robots: int, error: str | None,
 ) -> HostStanding:  # fmt: skip
     place = "" if port == DEFAULT_PORTS[scheme] else f":{port}"
     return HostStanding(
         origin=f"{scheme}://{name}{place}", delay=delay, max_in_flight=limit or None,
-        paused=bool(paused), blocked_until=blocked, resting=bool(rests), robots_unknown=bool(robots),
+        paused=bool(paused), blocked_until=blocked, error=error, resting=bool(rests), robots_unknown=bool(robots),
     )  # fmt: skip
 
 

@@ -168,4 +168,4 @@ def sentences(facts: Summary) -> Iterator[str]:
     yield f"records: {facts.records}; this round {facts.new} new, {facts.changed} changed, {facts.gone} gone"
     counts = ", ".join(f"{count} {state}" for state, count in sorted(facts.states.items()))
     rate = f", {facts.repeat_rate:.2f} for each record" if facts.repeat_rate else ""
-    yield f"pages: {counts or 'none'}; this round {facts.attempts} requests{rate}"
+    yield f"pages: {counts or 'none'}; this round {counted(facts.attempts, 'request')}{rate}"

@@ -143,7 +143,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match=r"cannot write in .*--home or LIMPET_HOME"):
         homes.prepare(tmp_path / "file" / ".limpet", tmp_path / "shop.db")
-    with pytest.raises(UsageError, match=r"cannot write in .*--store or LIMPET_STORE_URL"):
+    with pytest.raises(UsageError, match=r"no such folder.*--store or LIMPET_STORE_URL"):
         homes.prepare(tmp_path / ".limpet", tmp_path / "file" / "shop.db")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from front_helpers import Ran, ask, command, eventually, in_shell, limpet, running, write_site
+from front_helpers import CLEAN, Ran, ask, command, eventually, in_shell, limpet, running, write_site
 
 from limpet.cli import SUMMARY
 from limpet.demo.shop import Shop, ShopServer
@@ -256,3 +256,20 @@ def test_a_reader_that_has_enough_is_no_failure(crawled: Path, name: str) -> Non
 
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_full_disk_behind_stdout_is_one_line(site: Path, shop: ShopServer) -> None:
+    limpet("crawl", site, "--workers", 1)
+    for words in (("export", site), ("status", site), ("changes", site), ("path", site)):
+        with open("/dev/full", "w") as full:
+            ran = subprocess.run(command(*words), stdout=full, stderr=subprocess.PIPE, text=True, env=CLEAN)
+        errors = [line for line in ran.stderr.splitlines() if not line.startswith("position:")]
+        assert (ran.returncode, errors) == (2, ["limpet: No space left on device: the output"])
+
+
+def test_a_site_that_does_not_answer_is_named_with_the_reason(tmp_path: Path) -> None:
+    site = tmp_path / "shop.py"
+    site.write_text('from limpet import Site\nsite = Site("a", seeds=["http://127.0.0.1:1/list/0"])')
+    ran = limpet("crawl", site, "--workers", 1, "--wait", 1)
+    assert ran.code == 4
+    assert "http://127.0.0.1:1 does not answer as it should: connection refused" in ran.said

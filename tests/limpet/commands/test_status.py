@@ -47,7 +47,7 @@ def test_json_is_stable_and_complete(crawled: Path) -> None:
     for time in (found["at"], found["round"]["started"], found["round"]["finished"]):
         assert RFC3339.fullmatch(time)
     assert list(found["hosts"][0]) == [
-        "host", "delay", "max_in_flight", "paused", "blocked_until", "resting", "robots_unknown",
+        "host", "delay", "max_in_flight", "paused", "blocked_until", "resting", "error", "robots_unknown",
     ]  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_problems_come_first(crawled: Path) -> None:
         "UPDATE pages SET code = ':' WHERE id = 5",
         "UPDATE pages SET code = 'product:older' WHERE id = 6",
         "INSERT INTO rejections VALUES (6, 0, 'product', 'k', 'no price', '', 0)",
-        f"UPDATE hosts SET blocked_until = {now} + 615000, rests = 1",
+        f"UPDATE hosts SET blocked_until = {now} + 615000, rests = 1, error = 'time-out'",
     )
 
     ran = limpet("status", crawled, "--check")
@@ -89,7 +89,7 @@ def test_problems_come_first(crawled: Path) -> None:
     assert problems[0] == f"1 page dead (failed), e.g. {url}"
     read = ask(crawled, "SELECT url FROM pages WHERE id = 6")[0][0]
     assert problems[1] == f"1 record rejected, e.g. product k on {read}: no price"
-    assert re.fullmatch(r"http://127.0.0.1:\d+ rests for another 10 min", problems[2])
+    assert re.fullmatch(r"http://127.0.0.1:\d+ rests for another 10 min: time-out", problems[2])
     assert problems[3:5] == [
         "held: 1 page",
         "in flight when the workers died: 1 page; the next run goes on with them",
