@@ -19,8 +19,9 @@ from crash.invariants import Truth, violations
 from crash.tracer import Tracer
 from crash.world import World
 
-
-WRITERS = frozenset({"database.py", "store.py", "relay.py", "life.py", "witness.py", "rebuild.py", "engine.py"})
+WRITERS = frozenset(
+    {"database.py", "store.py", "relay.py", "life.py", "witness.py", "rebuild.py", "engine.py"}
+)
 
 
 @dataclass(frozen=True)
@@ -208,4 +209,6 @@ class _Run:
     def _judge(self, world: World, point: str) -> None:
         found = violations(world, self.truth)
         if found:
-            self.report.failures.append((point, f"{self.scenario.name}, killed at {point}: {'; '.join(found[:4])}"))
+            self.report.failures.append(
+                (point, f"{self.scenario.name}, killed at {point}: {'; '.join(found[:4])}")
+            )

@@ -9,8 +9,8 @@ from crash.world import World, keyspace
 
 TABLES = {
     "meta": "store_id, epoch, life, pruned, -fence",
-    "hosts": "id, name, port, scope, delay, max_in_flight, blocked_until, blocked_at, blocks, streak, rests, robots, robots_at",
-    "pages": "key, state, due_at, round, -fence, nonce, open, attempted_at, failures, lost, status, reason, fetched_at, etag",
+    "hosts": "id, name, scope, delay, blocked_until, blocked_at, blocks, streak, rests, robots, robots_at",
+    "pages": "key, state, due_at, round, -fence, nonce, open, attempted_at, failures, lost, status, fetched_at",
     "records": "id, version, hash, gone, first_seen, last_changed, url",
     "parts": "record, part, page, -fence, hash, last_seen",
     "outbox": "seq, mark, kind, ops, messages, at",
@@ -28,7 +28,9 @@ def fingerprint(world: World) -> int:
     rank = {fence: n for n, fence in enumerate(sorted(fences))}
     tables = [[_ranked(row, rank) for row in table] for table in tables]
     site = world.website
-    asked = sorted((path, n - world.allowed[path], n if path in site.first else 0) for path, n in site.log.items())
+    asked = sorted(
+        (path, n - world.allowed[path], n if path in site.first else 0) for path, n in site.log.items()
+    )
     allowed = sorted((path, n) for path, n in world.allowed.items() if path not in site.log and n)
     there = world.read("SELECT count(*) FROM sqlite_master")
     text = repr((there, tables, redis(world), _published(world), asked, allowed, world.broken))
@@ -69,5 +71,9 @@ def _plain(item: Any) -> Any:
     for name in ("_bylex", "_values", "_values_dict"):
         if hasattr(value, name):
             found = getattr(value, name)
-            return sorted((str(k), v) for k, v in found.items()) if name != "_values_dict" else list(found.items())
+            return (
+                sorted((str(k), v) for k, v in found.items())
+                if name != "_values_dict"
+                else list(found.items())
+            )
     return value, item.expireat

@@ -16,6 +16,7 @@ from crash.children import last_words
 from crash.invariants import Truth, violations
 from crash.scenarios import crawl
 from crash.world import Process, Website, World
+
 from limpet_consumers.http import Request, Response
 from limpet_consumers.turn import Worker
 from limpet_producer import enqueue

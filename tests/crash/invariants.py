@@ -31,7 +31,10 @@ def violations(world: World, truth: Truth) -> list[str]:
 
 def _records(world: World, truth: Truth) -> Iterator[str]:
     rows = world.read("SELECT type, key, version, data, gone FROM records")
-    found = {(type_, key): (version, None if gone else json.loads(data)) for type_, key, version, data, gone in rows}
+    found = {
+        (type_, key): (version, None if gone else json.loads(data))
+        for type_, key, version, data, gone in rows
+    }
     for name in sorted(found.keys() | truth.records.keys()):
         have, want = found.get(name), truth.records.get(name)
         if have is None or want is None:
@@ -53,7 +56,9 @@ def _pages(world: World, truth: Truth) -> Iterator[str]:
             yield f"I-12 page {url} is left {state}, open {open_}"
         if lost and state != "dead":
             yield f"R-7 page {url} still counts {lost} losses"
-    fences = world.read("SELECT fence, (SELECT max(fence) FROM pages), (SELECT max(fence) FROM parts) FROM meta")
+    fences = world.read(
+        "SELECT fence, (SELECT max(fence) FROM pages), (SELECT max(fence) FROM parts) FROM meta"
+    )
     if fences and fences[0][0] < max(fences[0][1] or 0, fences[0][2] or 0):
         yield f"I-6 the fence counter {fences[0][0]} is behind one it has given out {fences[0][1:]}"
 
@@ -121,7 +126,9 @@ def _frontier(world: World, truth: Truth) -> Iterator[str]:
     prefix = f"{{{crawl}:{store_id}}}".encode()
     if truth.quiet:
         for key in keyspace(world):
-            if key.startswith(prefix) and key[len(prefix) :].startswith((b":p:", b":l:", b":nonces", b":hosts")):
+            if key.startswith(prefix) and key[len(prefix) :].startswith(
+                (b":p:", b":l:", b":nonces", b":hosts")
+            ):
                 yield f"I-9 the frontier is not empty: {key.decode()}"
     if b":cursor" in b"".join(keyspace(world)) and keyspace(world).get(f"limpet:{crawl}".encode()) is None:
         yield "R-9 the frontier stands, and nothing tells subscribers which store speaks"

@@ -10,6 +10,7 @@ from crash.invariants import Truth
 from crash.preempt import Preemption
 from crash.scenarios import Scenario, crawl, flush, help_out
 from crash.world import HOME, Process, World
+
 from limpet_producer import enqueue
 from limpet_store.frontier import Frontier
 

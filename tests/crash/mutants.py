@@ -70,22 +70,24 @@ def _lua(*names: str, changes: list[tuple[str, str]]) -> Callable[[], Any]:
 @contextmanager
 def _own_rows_only() -> Iterator[None]:
     """Whoever commits publishes the messages of its own commit, and the relay none."""
-    turn = Store.turn
 
     def published(self: Worker, leases: Any) -> Any:
         before = self.store.db.value("SELECT coalesce(max(seq), 0) FROM outbox")
         found = transact(self, leases)
-        for seq, text in self.store.db.rows("SELECT seq, messages FROM outbox WHERE seq > ? AND messages <> ''", (before,)):
+        for seq, text in self.store.db.rows(
+            "SELECT seq, messages FROM outbox WHERE seq > ? AND messages <> ''", (before,)
+        ):
             for n, message in enumerate(text.split("\n")):
-                self.frontier._server.command("XADD", f"{self.frontier.prefix}:stream", f"{seq}-{n}", "event", message)
+                self.frontier._server.command(
+                    "XADD", f"{self.frontier.prefix}:stream", f"{seq}-{n}", "event", message
+                )
         return found
 
     transact = Worker._transact
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(Worker, "_transact", published))
-        stack.enter_context(mock.patch.object(frontier, "_stream", lambda row: iter(())))
+        stack.enter_context(mock.patch.object(frontier, "_stream", return_value=()))
         yield
-    assert Store.turn is turn
 
 
 MUTANTS = [
@@ -112,7 +114,7 @@ MUTANTS = [
            _python(attempts, "_decide", ('    if row.state != "pending":', "    if False:"),
                    ("    db.run(MARK,", "    db.run(MARK.replace('SET', \"SET state = 'pending',\"),"))),
     Mutant("no attempt before the request", "die", "smallest crawl",
-           _python(attempts, "_decide", ("        db.run(MARK,", "        db.run(MARK.replace('open = 1', 'open = 0'),"))),
+           _python(attempts, "_decide", ("db.run(MARK,", "db.run(MARK.replace('open = 1', 'open = 0'),"))),
     Mutant("an open page is given out after a rebuild", "preempt", "smallest crawl, meanwhile wiped worker",
            _lua("rebuild_pages", changes=[('nonce ~= "" and not free', "false")])),
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from crash.children import Children, last_words
 from crash.invariants import Truth, violations
 from crash.tracer import Tracer
 from crash.world import World
+
 from limpet_store import scripts
 
 BOUNDARY = frozenset({"database.py", "server.py"})
@@ -95,7 +96,9 @@ def preempt(case: Preemption, *, only: str = "", every: int = 1, enough: int = 0
             report = Report()
             norm, count = _rehearse(case)
             wanted = [int(only.partition("#")[2])] if only else range(1, count + 1, every)
-            jobs: Iterator[tuple[str, Callable[[], object]]] = ((f"#{n}", partial(_one, case, world, n, norm)) for n in wanted if not _done(report, enough))
+            jobs: Iterator[tuple[str, Callable[[], object]]] = (
+                (f"#{n}", partial(_one, case, world, n, norm)) for n in wanted if not _done(report, enough)
+            )
             for point, answer in Children().each(jobs):
                 report.points += 1
                 if isinstance(answer, str) and not _done(report, enough):

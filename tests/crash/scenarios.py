@@ -10,6 +10,7 @@ from crash import shop
 from crash.explore import Scenario
 from crash.invariants import Truth
 from crash.world import HOME, Process, Website, World, work
+
 from limpet_producer import enqueue
 from limpet_store import rounds
 from limpet_store.admission import Scope
@@ -83,7 +84,9 @@ def flush(world: World) -> None:
     world.client().flushall()
 
 
-def _truth(records: dict[Any, Any], states: dict[str, str], *, quiet: bool = True) -> Callable[[World], Truth]:
+def _truth(
+    records: dict[Any, Any], states: dict[str, str], *, quiet: bool = True
+) -> Callable[[World], Truth]:
     return lambda world: Truth(dict(records), dict(states), quiet=quiet)
 
 
@@ -103,7 +106,10 @@ ELSEWHERE = Scenario(
     _truth(SMALL_RECORDS, SMALL_STATES),
 )  # fmt: skip
 POLITE = Scenario(
-    "robots and a delay", lambda: new_world(SMALL, robots=True, delay=0.5), crawl, _truth(SMALL_RECORDS, SMALL_STATES)
+    "robots and a delay",
+    lambda: new_world(SMALL, robots=True, delay=0.5),
+    crawl,
+    _truth(SMALL_RECORDS, SMALL_STATES),
 )
 
 CHANGED = PAGES | {"/list/0": shop.listing({"1": "9"}, "/list/1"), "/product/2": shop.product("2", "0")}
@@ -143,7 +149,10 @@ def _failing(**pages: Any) -> Callable[[], World]:
 
 
 RETRIED = Scenario(
-    "a page that fails twice", _failing(first={"/product/1": [500, 0]}), crawl, _truth(SMALL_RECORDS, SMALL_STATES)
+    "a page that fails twice",
+    _failing(first={"/product/1": [500, 0]}),
+    crawl,
+    _truth(SMALL_RECORDS, SMALL_STATES),
 )
 _WITHOUT = {("product", "1"): (1, {"price": "1"})}
 DEAD = Scenario(
@@ -171,7 +180,9 @@ def _rebuild(world: World, token: str) -> None:
     crawl(world, token)
 
 
-REBUILT = Scenario("a rebuild that was asked for", _half(PAGES, lambda world: None), _rebuild, _truth(RECORDS, STATES))
+REBUILT = Scenario(
+    "a rebuild that was asked for", _half(PAGES, lambda world: None), _rebuild, _truth(RECORDS, STATES)
+)
 
 
 def _relay(world: World, token: str) -> None:
@@ -185,7 +196,7 @@ def _unrelayed() -> World:
     with world.clock.running(), Process(world, "setup") as process:
         worker = process.worker()
         process.recover()
-        with mock.patch.object(Relay, "run", lambda self: 0):
+        with mock.patch.object(Relay, "run", return_value=0):
             worker.turn()
             worker.turn()
     return world

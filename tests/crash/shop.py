@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from limpet import Page, Record, Site
-
 from crash.world import HOME
+
+from limpet import Page, Record, Site
 
 
 def site(seeds: tuple[str, ...] = ("/list/0",), *, robots: bool = False, delay: float | None = None) -> Site:
@@ -38,7 +38,9 @@ def listing(prices: dict[str, str], following: str = "") -> str:
     cards = "".join(
         f'<li><a href="/product/{n}">{n}</a><b class="price">{price}</b></li>' for n, price in prices.items()
     )
-    return f"<html><body><ul>{cards}</ul>" + (f'<a class="next" href="{following}">next</a>' if following else "")
+    return f"<html><body><ul>{cards}</ul>" + (
+        f'<a class="next" href="{following}">next</a>' if following else ""
+    )
 
 
 def product(n: str, stock: str, *, broken: bool = False) -> str:
@@ -52,7 +54,7 @@ def pages(*, listings: int = 2, each: int = 1, price: str = "1", stock: str = "5
     for at in range(listings):
         numbers = [str(at * each + n + 1) for n in range(each)]
         following = f"/list/{at + 1}" if at + 1 < listings else ""
-        found[f"/list/{at}"] = listing({n: price for n in numbers}, following)
+        found[f"/list/{at}"] = listing(dict.fromkeys(numbers, price), following)
         found |= {f"/product/{n}": product(n, stock) for n in numbers}
     return found
 

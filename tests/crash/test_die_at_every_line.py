@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 import pytest
-
 from crash.explore import Scenario, explore
 from crash.scenarios import SCENARIOS, TWICE
 
@@ -13,7 +12,9 @@ ONLY = os.environ.get("CRASH_AT", "")  # a point that a failure named: only what
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
-def test_a_kill_at_any_line_changes_nothing_in_the_end(scenario: Scenario, request: pytest.FixtureRequest) -> None:
+def test_a_kill_at_any_line_changes_nothing_in_the_end(
+    scenario: Scenario, request: pytest.FixtureRequest
+) -> None:
     report = explore(scenario, only=ONLY)
     assert not report.failures, report.text(request.node.nodeid)
     assert report.points >= 3 or ONLY, "the layer looked at nothing"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-
 from crash import shop
 from crash.scenarios import crawl, flush, new_world
 from crash.world import Process, World

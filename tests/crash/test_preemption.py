@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 import pytest
-
 from crash.meanwhile import cases
 from crash.preempt import Preemption, preempt
 
@@ -15,7 +14,9 @@ ALL = ("a page that comes back, meanwhile late worker",)  # where the quick run 
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda each: each.name)
-def test_whoever_acts_meanwhile_the_crawl_ends_right(case: Preemption, request: pytest.FixtureRequest) -> None:
+def test_whoever_acts_meanwhile_the_crawl_ends_right(
+    case: Preemption, request: pytest.FixtureRequest
+) -> None:
     every = 1 if case.name in ALL else EVERY
     report = preempt(case, only=ONLY, every=every)
     assert not report.failures, report.text(request.node.nodeid)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from crash.explore import explore
 from crash.meanwhile import cases
 from crash.mutants import MUTANTS, Mutant

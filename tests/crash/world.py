@@ -124,7 +124,9 @@ class Website:
 class World:
     """What survives. `allowed` counts, by path, the repeats that crashes and lost leases so far excuse."""
 
-    def __init__(self, website: Website, site: Site, *, redis: Any = None, clock: Clock | None = None) -> None:
+    def __init__(
+        self, website: Website, site: Site, *, redis: Any = None, clock: Clock | None = None
+    ) -> None:
         self.website = website
         self.site = site
         self.redis = redis or fakeredis.FakeServer()
@@ -145,7 +147,9 @@ class World:
         if not self.db.exists():
             return []
         if self._reader is None:
-            self._reader = sqlite.connect(str(self.db), isolation_level=None, timeout=30, check_same_thread=False)
+            self._reader = sqlite.connect(
+                str(self.db), isolation_level=None, timeout=30, check_same_thread=False
+            )
         try:
             return self._reader.execute(sql, params).fetchall()  # type: ignore[no-any-return]
         except sqlite.OperationalError:
@@ -157,7 +161,9 @@ class World:
     def fetch(self, request: Request, deadline: float) -> Response:
         """The HTTP port of every process. I-15: a page is attempted before it is requested."""
         self.port_calls += 1
-        if not self.read("SELECT 1 FROM pages WHERE canonical = ? AND open = 1 AND state = 'pending'", request.url):
+        if not self.read(
+            "SELECT 1 FROM pages WHERE canonical = ? AND open = 1 AND state = 'pending'", request.url
+        ):
             self.broken.append(f"I-15 {request.url} is requested without an attempt")
         return self.website.answer(request.url)
 
@@ -207,7 +213,9 @@ class Process(Engine):
         self.alone = alone
         self.site = world.site
         self.settings = SimpleNamespace(home=world.folder, store_path=world.db, redis_url=None)  # type: ignore[assignment]
-        self.rules = HostRules(delay=self.site.delay, max_in_flight=self.site.max_in_flight, robots=self.site.robots)
+        self.rules = HostRules(
+            delay=self.site.delay, max_in_flight=self.site.max_in_flight, robots=self.site.robots
+        )
         self._left = ExitStack()
 
         # Opened here and not when first used: until Python 3.12 a cached_property holds a lock meanwhile, and the
@@ -250,17 +258,18 @@ def work(process: Process, worker: Worker, *, wait: bool = True, most: int = MOS
         if not wait and idle > 1:  # the first may have been a rebuild
             return
         if wait:
-            _sleep(process.world.clock, worker)
+            _sleep(process.world.clock, worker, idle)
     raise Broken(f"I-12 the crawl does not end: {process.world.read(LEFT)}")
 
 
 LEFT = "SELECT canonical, state, open, due_at, failures, lost FROM pages WHERE state = 'pending'"
 
 
-def _sleep(clock: Clock, worker: Worker) -> None:
+def _sleep(clock: Clock, worker: Worker, idle: int) -> None:
+    """Until the frontier has something; where it says nothing, longer and longer."""
     next_at = worker.progress.next_at
-    ahead = 1_000 if next_at is None else next_at - clock.ms - clock.skew
-    clock.ms += min(ahead, 3_600_000) if ahead > 0 else 5_000
+    ahead = 0 if next_at is None else next_at - clock.ms - clock.skew
+    clock.ms += min(ahead, 3_600_000) if ahead > 0 else 5_000 << min(idle, 7)
 
 
 def members(process: Process) -> list[bytes]:
