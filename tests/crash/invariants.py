@@ -10,7 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 from crash.fingerprint import redis
-from crash.world import HOME, World, keyspace
+from crash.world import HOME, Process, World, keyspace
+
+from limpet_store import verify, verify_frontier
 
 
 @dataclass
@@ -25,7 +27,7 @@ class Truth:
 
 def violations(world: World, truth: Truth) -> list[str]:
     """One line for each invariant that does not hold."""
-    checks = (_records, _pages, _requests, _messages, _stream, _frontier)
+    checks = (_records, _pages, _requests, _messages, _stream, _frontier, _verified)
     return [*world.broken, *(line for check in checks for line in check(world, truth))]
 
 
@@ -132,3 +134,11 @@ def _frontier(world: World, truth: Truth) -> Iterator[str]:
                 yield f"I-9 the frontier is not empty: {key.decode()}"
     if b":cursor" in b"".join(keyspace(world)) and keyspace(world).get(f"limpet:{crawl}".encode()) is None:
         yield "R-9 the frontier stands, and nothing tells subscribers which store speaks"
+
+
+def _verified(world: World, truth: Truth) -> Iterator[str]:
+    """What `limpet verify` says: it must see nothing that the checks above do not see."""
+    with Process(world, "judge") as process:
+        found = [*verify.verify(process.store, quiet=True)]
+        found += verify_frontier.verify(process.store, process.frontier, process.server)
+    yield from (f"limpet verify: {each.name}: {each.text}" for each in found if each.ok is False)

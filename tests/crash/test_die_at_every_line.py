@@ -20,10 +20,12 @@ def test_a_kill_at_any_line_changes_nothing_in_the_end(
     assert report.points >= 3 or ONLY, "the layer looked at nothing"
 
 
-@pytest.mark.parametrize("scenario", TWICE, ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "scenario", SCENARIOS if os.environ.get("CRASH_DEEP") else TWICE, ids=lambda each: each.name
+)
 def test_a_second_kill_while_recovering_changes_nothing_either(
     scenario: Scenario, request: pytest.FixtureRequest
 ) -> None:
     report = explore(scenario, deaths=2, only=ONLY)
     assert not report.failures, report.text(request.node.nodeid)
-    assert report.points >= 50 or ONLY, "the layer looked at nothing"
+    assert report.points > 2 or ONLY, "the layer looked at nothing"

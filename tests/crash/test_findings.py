@@ -9,6 +9,8 @@ from crash import shop
 from crash.scenarios import crawl, flush, new_world
 from crash.world import Process, World
 
+from limpet_store import outbox
+
 
 @pytest.fixture
 def world() -> Iterator[World]:
@@ -37,3 +39,14 @@ def test_a_restart_does_not_wait_for_a_dead_rebuilder(world: World) -> None:
     with Process(world, "three", alone=True) as process:
         process.recover()
         assert process.frontier.cursor() is not None
+
+
+@pytest.mark.xfail(strict=True, reason="C-6: the relay takes another rebuilder's token for its work done")
+def test_a_crawl_is_not_over_before_all_is_relayed(world: World) -> None:
+    crawl(world, "one")
+    with Process(world, "two") as process:
+        flush(world)
+        assert process.frontier.rebuild_begin("dead", None) == "ok"
+    crawl(world, "three")
+    with Process(world, "four") as process:
+        assert process.frontier.cursor() == outbox.top(process.store.db)
