@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -50,14 +49,12 @@ BEGIN = 1_800_000_000_000  # ms; far from today, so that a real clock that leaks
 MOST_TURNS = 400
 
 
-@cache
-def _root() -> tempfile.TemporaryDirectory[str]:
-    """Where all folders are, so that they go with this process whatever its children leave behind."""
-    return tempfile.TemporaryDirectory(prefix="limpet-crash-", dir=SHM if SHM.is_dir() else None)
+# Made here, before anybody forks, so that it goes with this process whatever its children leave in it.
+_ROOT = tempfile.TemporaryDirectory(prefix="limpet-crash-", dir=SHM if SHM.is_dir() else None)
 
 
 def new_folder() -> Path:
-    return Path(tempfile.mkdtemp(dir=_root().name))
+    return Path(tempfile.mkdtemp(dir=_ROOT.name))
 
 
 class Broken(Exception):
