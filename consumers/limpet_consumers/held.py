@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from limpet_store.attempts import Lease
@@ -33,6 +34,7 @@ class Held:
         self._boot = boot
         self._holds: dict[int, _Hold] = {}
         self._lock = threading.Lock()
+        self.failure: BaseException | None = None  # what ended the renewer
 
     def add(self, leases: Iterable[Lease], since: float, slack: float) -> None:
         """Note leases given by a call that began at `since`, the earliest that they can have begun, and that paid
@@ -62,10 +64,18 @@ class Held:
         hold = self._holds.get(page)
         return hold is not None and hold.until > self._boot()
 
-    def late(self, page: int) -> bool:
-        """Whether the slack that its lease call paid for is over."""
+    def lag(self, page: int) -> tuple[float, bool]:
+        """Seconds since the page was leased, and whether that is more than its lease call paid for."""
         hold = self._holds.get(page)
-        return hold is None or self._boot() - hold.since > hold.slack
+        if hold is None:
+            return 0.0, True
+        age = self._boot() - hold.since
+        return age, age > hold.slack
+
+    def check(self) -> None:
+        """Raise what ended the renewer: without it every lease lapses (R-6)."""
+        if self.failure is not None:
+            raise self.failure
 
     def renew(self, frontier: Frontier) -> None:
         """Renew all; a lost one is forgotten, so that its request is not sent. What is fetched is committed all
@@ -88,9 +98,9 @@ class Held:
 
 
 class Renewer:
-    """A thread that renews at a third of the lease, on a connection of its own."""
+    """A thread that renews at a third of the lease, on a connection of its own, opened by `connect`."""
 
-    def __init__(self, held: Held, connect: Callable[[], Frontier]) -> None:
+    def __init__(self, held: Held, connect: Callable[[], AbstractContextManager[Frontier]]) -> None:
         self._held = held
         self._connect = connect
         self._stop = threading.Event()
@@ -105,12 +115,17 @@ class Renewer:
         self._thread.join(timeout=5)
 
     def _run(self) -> None:
-        frontier: Frontier | None = None
-        while not self._stop.wait(self._held.length / 3):
-            try:
-                frontier = frontier or self._connect()
-                self._held.renew(frontier)
-            except CursorMissing:
-                continue  # a rebuild restores what is open under its nonce
-            except FrontierError as error:
-                log.debug("leases not renewed: %s", error)
+        try:
+            with self._connect() as frontier:
+                while not self._stop.wait(self._held.length / 3):
+                    self._renew(frontier)
+        except BaseException as error:
+            self._held.failure = error
+
+    def _renew(self, frontier: Frontier) -> None:
+        try:
+            self._held.renew(frontier)
+        except CursorMissing:
+            pass  # a rebuild restores what is open under its nonce
+        except FrontierError as error:
+            log.debug("leases not renewed: %s", error)

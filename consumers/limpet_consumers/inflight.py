@@ -71,16 +71,19 @@ class Inline:
 
 
 class Threaded:
-    """In up to `threads` threads. An exception that is no outcome comes out of `collect`."""
+    """In up to `threads` threads, a number that may change as it goes. An exception that is no outcome comes out of
+    `collect`."""
 
     def __init__(self, run: Callable[[Attempt], Outcome], threads: int) -> None:
         self._run = run
-        self._threads = threads
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="limpet-fetch")
+        self.threads = threads
+        self._pool = ThreadPoolExecutor(
+            MOST_THREADS, thread_name_prefix="limpet-fetch"
+        )  # made as they are needed
         self._futures: dict[Future[Outcome], Attempt] = {}
 
     def free(self) -> int:
-        return self._threads - len(self._futures)
+        return max(0, self.threads - len(self._futures))
 
     def __len__(self) -> int:
         return len(self._futures)

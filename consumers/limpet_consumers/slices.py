@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import faulthandler
 import logging
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Event
@@ -98,19 +98,23 @@ class Slice:
     def _open(self, store: Store, left: ExitStack) -> Worker:
         store_id = store.source.store_id
 
-        def frontier() -> Frontier:
+        @contextmanager
+        def connected() -> Iterator[Frontier]:
             server = Server(self._place.server_url)
-            left.callback(server.close)
-            return Frontier(server, self._place.crawl, store_id)
+            try:
+                yield Frontier(server, self._place.crawl, store_id)
+            finally:
+                server.close()
 
         witness = Witness(self._place.store)
         left.callback(witness.close)
+        frontier = left.enter_context(connected())
         worker = Worker(
-            store, frontier(), self._http, self._site, token=self._token, witness=witness,
+            store, frontier, self._http, self._site, token=self._token, witness=witness,
             nobody_works=self._nobody_works, stopping=self._should_stop, alive=self._alive,
-            last_fence=self._place.last_fence,
+            last_fence=self._place.last_fence, threads=self._pace(frontier),
         )  # fmt: skip
-        renewer = Renewer(worker.held, frontier)
+        renewer = Renewer(worker.held, connected)
         renewer.start()
         left.callback(faulthandler.cancel_dump_traceback_later)
         left.callback(renewer.stop)
@@ -163,10 +167,22 @@ class Slice:
         idle = worker.in_hand() == 0 and worker.progress.next_at is None
         return idle and not rounds.pending(worker.store)
 
-    def _leave(self, worker: Worker) -> None:
-        """Commit what is finished, put back what is not."""
+    def _pace(self, frontier: Frontier) -> int:
+        """How many requests an earlier slice found worth overlapping; 1 when none has said."""
         try:
+            return frontier.pace()
+        except FrontierError:
+            return 1
+
+    def _leave(self, worker: Worker) -> None:
+        """Finish what is in flight, unless told to stop; commit what is finished, put back what is not."""
+        until = worker.clock.boot() + self._site.knobs.total_timeout
+        try:
+            while worker.in_hand() and not self._should_stop() and worker.clock.boot() < until:
+                self._alive()
+                worker.turn(take=False)
             worker.put_back()
+            worker.frontier.note_pace(worker.threads)
         except (FrontierError, StoreUnavailable) as error:
             log.warning("left without putting back: %s", error)  # the leases lapse
 

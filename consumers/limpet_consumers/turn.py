@@ -9,6 +9,7 @@ that lapses.
 from __future__ import annotations
 
 import secrets
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,15 +24,16 @@ from limpet_store import attempts
 from limpet_store.admission import HostRules, Scope
 from limpet_store.attempts import Attempt, Lease
 from limpet_store.errors import FrontierError, StoreError
-from limpet_store.frontier import CursorMissing, Frontier
+from limpet_store.frontier import MOST_SLACK, CursorMissing, Frontier
 from limpet_store.outcomes import Kind, Limits, Outcome
 from limpet_store.rebuild import rebuild
 from limpet_store.relay import Relay
 from limpet_store.store import Store
 from limpet_store.witness import Witness
 
-SLOWEST = 8  # turns over which the slowest is looked for
+SLOWEST = 20  # requests over which the longest lag is looked for
 MEASURE = 20  # requests before the number in flight is settled
+MEASURE_WAIT = 1.0  # or seconds that they have waited
 LEAST_SLACK = 0.1  # seconds
 SCOPE_EVERY = 1.0  # seconds
 
@@ -65,6 +67,7 @@ class Worker:
         stopping: Callable[[], bool] = lambda: False,
         alive: Callable[[], None] = lambda: None,
         last_fence: int | None = None,
+        threads: int = 1,
         clock: FrontierClock | None = None,
     ) -> None:
         self.store = store
@@ -86,13 +89,15 @@ class Worker:
         self._robots = RobotsCache(site.user_agent, self._rules_of, obey=site.robots)
         self._timing = Timing()
         self._step = Step(site, http, self._scope, self.clock.now, self._timing)
-        self._inflight: InFlight = self._flights(site.knobs.threads)
+        self._inflight: InFlight = self._flights(site.knobs.threads or threads)
         self._finished: list[Outcome] = []
         self._alone = False
         self._in_hand: set[int] = set()  # pages attempted and not committed
         self._scoped_at = 0.0
         self._calls = 0
-        self._turns: list[float] = []
+        self._lags: deque[float] = deque(
+            maxlen=SLOWEST
+        )  # seconds from lease to request, on hosts with a delay
 
     def turn(self, *, take: bool = True) -> bool:
         """One turn; False when there was nothing to do. `take` False finishes what is in hand and leases nothing.
@@ -100,7 +105,7 @@ class Worker:
         Raises FrontierUnavailable after having committed what was finished; StoreUnavailable and StoreReborn
         leave everything to be leased again.
         """
-        began = self.clock.boot()
+        self.held.check()
         trouble: FrontierError | None = None
         leases: list[Lease] = []
         try:
@@ -115,8 +120,7 @@ class Worker:
             trouble = trouble or error
         self._inflight.start(started)
         self._finished = self._inflight.collect()
-        self.held.drop(outcome.attempt.page.id for outcome in self._finished)
-        self._note(self.clock.boot() - began)
+        self._adapt()
         if trouble:
             raise trouble
         return bool(started or hand or self.progress.relayed > relayed)  # what was relayed may be visible now
@@ -144,8 +148,8 @@ class Worker:
                 nonce, want, free, lease=round(self.held.length * 1000), slack=round(slack * 1000)
             )
         except CursorMissing as error:
-            self.rebuild(error.drop)
-            self.progress.next_at = self.clock.now()
+            built = self.rebuild(error.drop)
+            self.progress.next_at = self.clock.now() if built else None  # another builds it: no hurry
             return []
         self.clock.told(reply.now)
         self.progress.next_at = reply.next_at
@@ -167,7 +171,9 @@ class Worker:
         result = self.store.turn(
             self._finished, leases, deciding=deciding, limits=self.limits, hosting=self.hosts
         )
-        self._in_hand.difference_update(outcome.attempt.page.id for outcome in self._finished)
+        over = [outcome.attempt.page.id for outcome in self._finished]
+        self._in_hand.difference_update(over)
+        self.held.drop(over)
         self._in_hand.update(attempt.page.id for attempt in result.attempts)
         self._follow_scope()
         self.progress.outcomes += len(self._finished) - result.refused
@@ -199,8 +205,10 @@ class Worker:
     def _run(self, attempt: Attempt) -> Outcome:
         """Fetch a page, unless it must not start any more: its lease has lapsed, or its host's slot has passed."""
         page = attempt.page
-        late = page.delay > 0 and self.held.late(page.id)
-        if late or not self.held.alive(page.id):
+        lag, late = self.held.lag(page.id)
+        if page.delay > 0:
+            self._lags.append(lag)
+        if (late and page.delay > 0) or not self.held.alive(page.id):
             return Outcome(attempt=attempt, kind=Kind.PUT_BACK)
         return self._step.run(attempt)
 
@@ -215,12 +223,13 @@ class Worker:
         except CursorMissing as error:
             self.rebuild(error.drop)
 
-    def rebuild(self, drop: tuple[int, str] | None = None) -> None:
-        """Build the frontier from SQL, unless another does."""
-        rebuild(
+    def rebuild(self, drop: tuple[int, str] | None = None) -> bool:
+        """Build the frontier from SQL; False when another does, or when it stands."""
+        built = rebuild(
             self.store, self.frontier, self._witness, lease=round(self.held.length * 1000), drop=drop,
             nobody_works=self._nobody_works,
         )  # fmt: skip
+        return built is not None
 
     def put_back(self) -> None:
         """A clean stop: what is in flight and unfinished is put back uncounted, what is finished is committed.
@@ -254,22 +263,26 @@ class Worker:
         return Threaded(self._run, threads) if threads > 1 else Inline(self._run_inline, self._stopping)
 
     def _slack(self) -> float:
-        """Seconds within which a leased page starts: twice the slowest recent turn."""
-        return max(LEAST_SLACK, 2 * max(self._turns, default=0.0))
+        """Seconds within which a leased page starts: twice the longest of late."""
+        return min(MOST_SLACK / 1000, max(LEAST_SLACK, 2 * max(self._lags, default=0.0)))
 
-    def _note(self, seconds: float) -> None:
-        self._turns = [*self._turns[1 - SLOWEST :], min(seconds, 2.0)]
-        if self.site.knobs.threads == 0 and self._timing.requests >= MEASURE and not len(self._inflight):
-            self._adapt()
+    @property
+    def threads(self) -> int:
+        """How many requests it lets overlap now."""
+        return self._inflight.threads if isinstance(self._inflight, Threaded) else 1
 
     def _adapt(self) -> None:
-        """Settle the number in flight by what requests waited; only between pages."""
-        wanted = wanted_threads(self._timing.wait / self._timing.requests)
-        self._timing.wait, self._timing.requests = 0.0, 0
-        current = self._inflight.free()
-        if wanted == 1 and isinstance(self._inflight, Threaded):
+        """Settle the number in flight by what requests waited, once enough is known; unless the site fixes it."""
+        timing = self._timing
+        enough = timing.requests >= MEASURE or (timing.requests and timing.wait > MEASURE_WAIT)
+        if self.site.knobs.threads or not enough:
+            return
+        wanted = wanted_threads(timing.wait / timing.requests)
+        if isinstance(self._inflight, Threaded) and wanted > 1:
+            self._inflight.threads = wanted
+        elif wanted != self.threads and not len(self._inflight):
             self._inflight.close()
-            self._inflight = Inline(self._run_inline, self._stopping)
-        elif wanted > 1 and (isinstance(self._inflight, Inline) or not current / 2 <= wanted <= current * 2):
-            self._inflight.close()
-            self._inflight = Threaded(self._run, wanted)
+            self._inflight = self._flights(wanted)
+        else:
+            return
+        timing.wait, timing.requests = 0.0, 0

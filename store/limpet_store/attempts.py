@@ -17,7 +17,7 @@ READ = """SELECT p.id, p.host, p.kind, p.url, p.canonical, p.method, p.body, p.h
   h.blocked_until, h.paused, h.robots_at, max(h.delay, h.crawl_delay)
 FROM pages p JOIN hosts h ON h.id = p.host WHERE p.id = ?"""
 MARK = "UPDATE pages SET open = 1, fence = ?, nonce = ?, attempted_at = ?, lost = ? WHERE id = ?"
-BURY = "UPDATE pages SET state = 'dead', open = 0, reason = ?, error = ?, lost = ?, fence = ? WHERE id = ?"
+BURY = "UPDATE pages SET state = 'dead', open = 0, reason = ?, error = ?, lost = ? WHERE id = ?"
 
 
 class PageRow(NamedTuple):
@@ -127,8 +127,7 @@ def _decide(db: Database, lease: Lease, row: PageRow, begun: Begun, rules: Rules
     elif _must_wait(row, rules.now):
         ops.append(("p", row.id, row.host, lease.nonce, row.due_at, shift(row.priority)))
     elif burial:
-        begun.fence += 1
-        db.run(BURY, (*burial, lost, begun.fence, row.id))
+        db.run(BURY, (*burial, lost, row.id))  # no attempt, so no fence: `open` refuses whoever still has it
         ops.append(("k", row.id, row.host, lease.nonce))
     elif _steps_back(lease, row, begun, rules):
         begun.unsettled.append(lease)

@@ -18,6 +18,8 @@ from limpet_store.retry import HORIZON, LONGEST
 from limpet_store.server import Script
 
 REBUILD_TTL = 30_000  # ms that a rebuilder's token stands without a chunk
+MOST_SLACK = 4_000  # ms; the longest slack that a lease call may ask for
+PACE_TTL = 600  # seconds that a worker's finding about the number in flight is of use
 STREAM_WINDOW = 100_000  # messages kept in the stream; older ones are read from the outbox
 
 
@@ -125,6 +127,15 @@ class Frontier:
         now, seq, mark, hosts, leased, messages, next_at = self._call("status")
         cursor = (int(seq), mark.decode()) if seq else None
         return FrontierStatus(int(now), cursor, hosts, leased, messages, _when(next_at))
+
+    def pace(self) -> int:
+        """How many requests the last slice let overlap; 1 when none has said."""
+        found = self._server.command("GET", f"{self.prefix}:pace")
+        return int(found) if found and found.isdigit() else 1
+
+    def note_pace(self, threads: int) -> None:
+        """Tell the next slice how many requests are worth overlapping."""
+        self._server.command("SET", f"{self.prefix}:pace", threads, "EX", PACE_TTL)
 
     def fed(self) -> int:
         """The horizon's mark in ms: pages due up to it are in the frontier."""

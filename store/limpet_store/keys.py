@@ -12,6 +12,7 @@
     :nonces          hash    page id -> "<nonce> <host>" of its lease
     :call:<nonce>    string  what a lease call gave, for a reply that was lost; lives for one lease
     :stream          stream  messages, ids <seq>-<n>
+    :pace            string  how many requests the last slice let overlap; expires
     :rebuild         string  token of the one rebuilder; expires
     :relay           string  advice: somebody relays; expires
 

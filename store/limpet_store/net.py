@@ -17,7 +17,7 @@ ORDER BY due_at LIMIT 1"""
 
 
 def check(
-    store: Store, frontier: Frontier, now: int, rebuild: Callable[[tuple[int, str] | None], None]
+    store: Store, frontier: Frontier, now: int, rebuild: Callable[[tuple[int, str] | None], object]
 ) -> bool:
     """Rebuild if the oldest due page is in no frontier although everything is relayed; True when it did so.
 

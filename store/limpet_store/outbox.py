@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from limpet_store.database import Database
-from limpet_store.ops import ITEMS, Op, weight
+from limpet_store.ops import ITEMS, Op, split, weight
 
-INSERT = "INSERT INTO outbox (mark, kind, ops, messages, at) VALUES (?, ?, ?, ?, ?)"
+INSERT = "INSERT INTO outbox (mark, kind, ops, messages, n, at) VALUES (?, ?, ?, ?, ?, ?)"
 AFTER = "SELECT seq, mark, ops, messages FROM outbox WHERE seq >= ? ORDER BY seq LIMIT ?"
 
 
@@ -34,8 +34,8 @@ class OutboxRow:
 
     @property
     def size(self) -> int:
-        """How many arguments it costs a Lua call, roughly."""
-        return len(self.ops) + 2 * len(self.messages)
+        """How much work it is for a Lua call: pages that it moves and messages that it adds."""
+        return sum(weight(op) for op in split(self.ops)) + len(self.messages)
 
 
 def append(db: Database, entries: Iterable[Entry], at: int) -> None:
@@ -44,7 +44,14 @@ def append(db: Database, entries: Iterable[Entry], at: int) -> None:
     The last op of an entry, its ack, stays in the last row: a page is done when all it gave has been applied.
     """
     rows = [
-        (secrets.token_hex(8), entry.kind, json.dumps(flat, separators=(",", ":")), "\n".join(messages), at)
+        (
+            secrets.token_hex(8),
+            entry.kind,
+            json.dumps(flat, separators=(",", ":")),
+            "\n".join(messages),
+            len(messages),
+            at,
+        )
         for entry in entries
         for flat, messages in _rows(entry)
     ]

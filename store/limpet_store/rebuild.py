@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from limpet_store import life, outbox
-from limpet_store.frontier import STREAM_WINDOW, Frontier
+from limpet_store.frontier import MOST_SLACK, STREAM_WINDOW, Frontier
 from limpet_store.ops import shift
 from limpet_store.retry import HORIZON, LONGEST
 from limpet_store.store import Store, StoreReborn
@@ -29,10 +29,10 @@ PAGES = """SELECT id, host, due_at, priority, '' FROM pages INDEXED BY pages_pen
 WHERE state = 'pending' AND id > ? AND open = 0 AND (due_at <= ? OR due_at > ?) ORDER BY id LIMIT ?"""
 OPEN_PAGES = """SELECT id, host, due_at, priority, nonce FROM pages
 WHERE open = 1 AND id > ? ORDER BY id LIMIT ?"""
-SLACK = 4_000  # ms; the largest that a worker asks for
-MESSAGES = (
-    "SELECT seq, messages FROM outbox WHERE seq > ? AND seq <= ? AND messages <> '' ORDER BY seq LIMIT ?"
-)
+MESSAGES = "SELECT seq, messages FROM outbox WHERE seq > ? AND seq <= ? AND n > 0 ORDER BY seq LIMIT ?"
+# The row with which the newest so many messages begin.
+WINDOW = """SELECT seq FROM (SELECT seq, sum(n) OVER (ORDER BY seq DESC) AS total FROM outbox
+WHERE seq <= ? AND n > 0) WHERE total >= ? LIMIT 1"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ def rebuild(
         run.hosts()
         pages = run.pages() + run.open_pages()
         messages = run.messages(top[0])
+        store.check_identity()  # a rebuild of an old life must not speak for the new one
         if not frontier.rebuild_end(token, top):
             raise _TokenGone
     except _TokenGone:
@@ -118,7 +119,7 @@ class _Run:
     def hosts(self) -> None:
         for rows in self._chunks(HOSTS):
             # What was leased before and not sent yet may still start within its slack.
-            self._send("hosts", 0 if self.free else SLACK, *(value for row in rows for value in row))
+            self._send("hosts", 0 if self.free else MOST_SLACK, *(value for row in rows for value in row))
 
     def pages(self) -> int:
         """Pages that nobody has. Those beyond every allowed delay are sent too: their time counts as now."""
@@ -144,10 +145,11 @@ class _Run:
     def messages(self, top: int) -> int:
         """The stream's window: what this life of the store has said, as far as the outbox keeps it."""
         life_began = self.store.db.value("SELECT life FROM meta")
-        last, count = max(life_began, top - STREAM_WINDOW), 0
+        begin = self.store.db.one(WINDOW, (top, STREAM_WINDOW))
+        last, count = max(life_began, begin[0] - 1 if begin else 0), 0
         while rows := self.store.db.rows(MESSAGES, (last, top, CHUNK)):
             for chunk in _batched(rows):
-                self._send("stream", *chunk)
+                self._send("stream", STREAM_WINDOW, *chunk)
             count += sum(text.count("\n") + 1 for _, text in rows)
             last = rows[-1][0]
         return count

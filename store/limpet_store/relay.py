@@ -12,7 +12,7 @@ from limpet_store.outbox import OutboxRow
 from limpet_store.store import Store, StoreReborn
 from limpet_store.witness import Witness
 
-MOST = 1_000  # arguments in one call, so that a script stays short
+MOST = 1_000  # page moves and messages in one call, so that a script stays short
 
 
 class Relay:

@@ -9,7 +9,8 @@ CREATE TABLE meta (                         -- one row: what the store says of i
   epoch         INTEGER NOT NULL,           -- renewed with it; leads every version in an idempotency key
   life          INTEGER NOT NULL,           -- outbox top when this store_id began
   fence         INTEGER NOT NULL,           -- the newest fencing token handed out, store-wide
-  pruned        INTEGER NOT NULL            -- highest outbox seq removed
+  pruned        INTEGER NOT NULL,           -- highest outbox seq removed
+  handlers      TEXT                        -- hash of all handlers' code at the last crawl command
 );
 
 CREATE TRIGGER meta_fence_rises BEFORE UPDATE OF fence ON meta WHEN NEW.fence < OLD.fence
@@ -75,6 +76,7 @@ CREATE TABLE pages (
 CREATE INDEX pages_due ON pages (state, due_at);
 CREATE INDEX pages_open ON pages (id) WHERE open = 1;
 CREATE INDEX pages_pending ON pages (id) WHERE state = 'pending';
+CREATE INDEX pages_failing ON pages (id) WHERE state = 'pending' AND failures > 0;
 
 CREATE TRIGGER pages_fence_rises BEFORE UPDATE OF fence ON pages WHEN NEW.fence < OLD.fence
 BEGIN SELECT RAISE(ABORT, 'pages_fence_rises: a fence never decreases'); END;
@@ -136,10 +138,13 @@ CREATE TABLE outbox (                       -- what the relay must apply, in ord
   kind          TEXT NOT NULL,
   ops           TEXT NOT NULL,              -- JSON, flat: see ops.py
   messages      TEXT NOT NULL,              -- final bytes, one message a line
+  n             INTEGER NOT NULL DEFAULT 0, -- how many messages that are
   at            INTEGER NOT NULL
 );
 
-CREATE TRIGGER outbox_append_only BEFORE UPDATE OF seq, mark, kind, ops, at ON outbox
+CREATE INDEX outbox_messages ON outbox (seq, n) WHERE n > 0;
+
+CREATE TRIGGER outbox_append_only BEFORE UPDATE OF seq, mark, kind, ops, n, at ON outbox
 BEGIN SELECT RAISE(ABORT, 'outbox_append_only: a row is never changed'); END;
 CREATE TRIGGER outbox_no_early_purge BEFORE DELETE ON outbox WHEN OLD.seq > (SELECT pruned FROM meta)
 BEGIN SELECT RAISE(ABORT, 'outbox_no_early_purge: rows above meta.pruned stay'); END;

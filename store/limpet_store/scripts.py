@@ -12,6 +12,5 @@ from limpet_store.server import Script
 def load(name: str) -> Script:
     """The script of a verb, by its file name without `.lua`."""
     folder = resources.files("limpet_store") / "lua"
-    return Script(
-        name, (folder / "_common.lua").read_text("utf-8") + (folder / f"{name}.lua").read_text("utf-8")
-    )
+    text = (folder / "_common.lua").read_text("utf-8") + (folder / f"{name}.lua").read_text("utf-8")
+    return Script(name, text, above_maxmemory=name != "lease")  # above it nothing new is begun

@@ -130,11 +130,12 @@ def _address(client: redis.Redis) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A Lua verb. Real servers get a first line that lets it free memory above maxmemory; fakeredis refuses
+    """A Lua verb. Real servers get a first line that says whether it may run above maxmemory; fakeredis refuses
     such a line and gets the plain text. The hashes are those of the two forms."""
 
     name: str
     plain: str
+    above_maxmemory: bool = True
     sha: str = field(init=False)
     plain_sha: str = field(init=False)
 
@@ -143,7 +144,8 @@ class Script:
         object.__setattr__(self, "plain_sha", _sha1(self.plain))
 
     def for_server(self) -> str:
-        return f"#!lua flags=allow-oom\n{self.plain}"
+        flags = " flags=allow-oom" if self.above_maxmemory else ""
+        return f"#!lua{flags}\n{self.plain}"
 
 
 def _sha1(text: str) -> str:

@@ -113,6 +113,11 @@ class ServerUser:
         try:
             fcntl.flock(fd, fcntl.LOCK_UN)  # before trying: of two that leave at once, the later one succeeds
             return try_lock(fd) and stop_server(self._home)
+        except FileNotFoundError:  # the home was removed under us: the server is found by its socket
+            path = socket_path(self._home)
+            _shut_down(path)
+            _clear_away(path)
+            return True
         finally:
             fcntl.flock(fd, fcntl.LOCK_UN)  # closing is not enough: a forked child has the same open file
             os.close(fd)

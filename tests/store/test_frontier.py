@@ -252,7 +252,7 @@ def test_a_host_waits_a_full_delay_after_a_rebuild(any_server: Server) -> None:
 def test_a_rebuilt_stream_has_every_message_once(any_server: Server) -> None:
     frontier = built(any_server, row(1, messages=["a"]), row(2, messages=["b"]))
     frontier.rebuild_begin("t", (2, "m2"))
-    assert frontier.rebuild_chunk("stream", "t", "1-0", "a", "2-0", "b", "2-1", "c", "3-0", "d")
+    assert frontier.rebuild_chunk("stream", "t", 100, "1-0", "a", "2-0", "b", "2-1", "c", "3-0", "d")
     frontier.rebuild_end("t", (3, "m3"))
     entries = any_server.command("XRANGE", f"{frontier.prefix}:stream", "-", "+")
     assert [fields[1] for _, fields in entries] == [b"a", b"b", b"c", b"d"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -175,6 +176,17 @@ def test_a_forked_child_that_stays_does_not_keep_the_server(home: Path) -> None:
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
+
+def test_the_last_user_stops_it_although_the_home_was_removed(home: Path) -> None:
+    (home / "inner").mkdir()
+    user = ServerUser(home / "inner")
+    pid = server_pid(ensure_server(home / "inner"))
+    shutil.rmtree(home / "inner")
+    assert user.leave()
+    eventually(lambda: is_dead(pid))
+    assert not Path(socket_path(home / "inner")).exists()
+    os.rmdir(os.path.dirname(socket_path(home / "inner")))  # made again by asking for it
 
 
 def test_a_server_whose_home_was_removed_makes_way(home: Path) -> None:

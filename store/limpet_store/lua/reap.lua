@@ -2,6 +2,8 @@
 -- ARGV: run, what the worker's nonces begin with ("" for all workers)
 -- Returns the number of leases ended.
 local run, token = ARGV[1], ARGV[2]
+-- Nobody works: nobody rebuilds either, and a dead rebuilder's token would hold the next one up.
+if token == "" then redis.call("DEL", P .. ":rebuild") end
 if not standing(run) then return 0 end
 local ended, touched = 0, {}
 local all = redis.call("HGETALL", P .. ":nonces")

@@ -8,6 +8,9 @@ if c[3] == run then
   if c[1] ~= ARGV[5] or c[2] ~= ARGV[6] then return {"standing"} end
   redis.call("DEL", P .. ":cursor")
 end
+-- A token that outlives its time comes from a clock that was set back, or has none at all.
+local left = redis.call("PTTL", P .. ":rebuild")
+if left == -1 or left > tonumber(ttl) then redis.call("DEL", P .. ":rebuild") end
 -- Its own token again: the reply of this very call was lost.
 if not redis.call("SET", P .. ":rebuild", run .. "/" .. token, "NX", "PX", ttl) and not token_stands(run, token, ttl) then
   return {"busy"}
