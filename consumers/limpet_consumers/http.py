@@ -9,13 +9,18 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. `private` says whether the peer may be on this machine or a private network."""
+    """One request. `private` says whether the peer may be on this machine or a private network.
+
+    `most`: bytes of the decoded body to read; what follows is left unread and is no failure. Without it the
+    transport's own limit holds, and a larger body is a failure.
+    """
 
     url: str
     method: str = "GET"
     body: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     private: bool = False
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,9 @@ class FetchFailed(Exception):
 
 
 class Http(Protocol):
-    """Fetches one page, within `deadline` seconds, or raises FetchFailed. Follows no redirect."""
+    """Fetches one page, or raises FetchFailed. Follows no redirect.
+
+    Once it is connected it ends within `deadline` seconds of its call, however slowly the peer sends.
+    """
 
     def fetch(self, request: Request, deadline: float) -> Response: ...

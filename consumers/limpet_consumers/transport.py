@@ -7,74 +7,19 @@ is refused whatever the resolver says (no DNS rebinding).
 
 from __future__ import annotations
 
-import ipaddress
-import socket
 import threading
 import time
 import zlib
-from typing import Any
 
 import requests
 import urllib3
-from requests.adapters import HTTPAdapter
 from requests.models import PreparedRequest
 from requests.structures import CaseInsensitiveDict
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
+from limpet_consumers.connections import Adapter, PrivatePeer, asked
 from limpet_consumers.http import FetchFailed, Request, Response
 
 CHUNK = 65_536
-PREFIXES_WITH_IPV4 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("2002::/16"))
-
-
-class PrivatePeer(Exception):
-    """The peer is on this machine or a private network, and the site does not allow that."""
-
-
-def is_public(address: str) -> bool:
-    """Whether a peer's address is on the public Internet, IPv4 inside IPv6 forms included."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        if ip.ipv4_mapped:
-            ip = ip.ipv4_mapped
-        elif any(ip in network for network in PREFIXES_WITH_IPV4):
-            return False
-    return ip.is_global and not ip.is_multicast
-
-
-class _CheckedPeer:
-    """Mixed into urllib3's connections: both schemes make their socket here, before TLS."""
-
-    def _new_conn(self) -> socket.socket:
-        sock: socket.socket = super()._new_conn()  # type: ignore[misc]
-        peer = sock.getpeername()
-        if isinstance(peer, tuple) and not is_public(str(peer[0])):
-            sock.close()
-            raise PrivatePeer(str(peer[0]))
-        return sock
-
-
-class _HTTP(_CheckedPeer, HTTPConnection):
-    pass
-
-
-class _HTTPS(_CheckedPeer, HTTPSConnection):
-    pass
-
-
-class _HTTPPool(HTTPConnectionPool):
-    ConnectionCls = _HTTP
-
-
-class _HTTPSPool(HTTPSConnectionPool):
-    ConnectionCls = _HTTPS
-
-
-class _PublicAdapter(HTTPAdapter):
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
 
 
 class Transport:
@@ -88,33 +33,28 @@ class Transport:
         self._unframed = unframed  # whether the end of the connection may stand for the end of the body
         self._local = threading.local()
 
-    def _adapter(self, private: bool) -> HTTPAdapter:
+    def _adapter(self, private: bool) -> Adapter:
+        """The thread's connections; those to private peers are apart, for a public request to find none."""
         name = "private" if private else "public"
-        found: HTTPAdapter | None = getattr(self._local, name, None)
+        found: Adapter | None = getattr(self._local, name, None)
         if found is None:
-            kind = HTTPAdapter if private else _PublicAdapter
-            found = kind(pool_connections=64, pool_maxsize=1, max_retries=0)
+            found = Adapter(pool_connections=64, pool_maxsize=1, max_retries=0)
             setattr(self._local, name, found)
         return found
 
     def fetch(self, request: Request, deadline: float) -> Response:
-        """See the protocol. Does not guarantee that slow *headers* end at the deadline, only slow bodies."""
+        """See the protocol. The name's resolution may come on top of the deadline, and of a host with several
+        addresses each may take the time-out for connections."""
         began, cpu = time.monotonic(), time.thread_time()
-        prepared = _prepare(request)
-        connect, read = self._timeout
+        asked.until, asked.private = began + deadline, request.private
         try:
-            response = self._adapter(request.private).send(
-                prepared, stream=True, timeout=(min(connect, deadline), min(read, deadline)), verify=True
-            )
+            response = self._send(request, deadline)
             try:
                 headers = {name.lower(): value for name, value in response.headers.items()}
                 self._check_framing(response.status_code, headers)
-                body = self._body(response, headers, began + deadline)
-            except BaseException:
-                response.raw._connection and response.raw._connection.close()
-                raise
+                body = self._body(response, headers, request.most)
             finally:
-                response.close()
+                response.close()  # and its connection, unless the body has been read to its end
         except FetchFailed:
             raise
         except PrivatePeer as error:
@@ -124,9 +64,17 @@ class Transport:
         except zlib.error as error:
             raise FetchFailed(f"compressed body is damaged: {error}") from None
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
-            raise FetchFailed(_reason(error)) from None
+            late = time.monotonic() >= began + deadline
+            raise FetchFailed("slower than the total time-out" if late else _reason(error)) from None
         wait = (time.monotonic() - began) - (time.thread_time() - cpu)
         return Response(request.url, response.status_code, headers, body, wait)
+
+    def _send(self, request: Request, deadline: float) -> requests.Response:
+        connect, read = self._timeout
+        timeout = (min(connect, deadline), min(read, deadline))
+        return self._adapter(request.private).send(
+            _prepare(request), stream=True, timeout=timeout, verify=True
+        )
 
     def _check_framing(self, status: int, headers: dict[str, str]) -> None:
         """Without a length, chunks or a stream with an end of its own, a cut body looks like a whole one; so does a
@@ -139,19 +87,20 @@ class Transport:
                 "neither Content-Length nor chunks: nothing says that it is whole (tune(unframed=True))"
             )
 
-    def _body(self, response: requests.Response, headers: dict[str, str], until: float) -> bytes:
+    def _body(self, response: requests.Response, headers: dict[str, str], most: int | None) -> bytes:
         unpack = _decoder(headers.get("content-encoding", "").strip().lower())
+        limit = self._max_body if most is None else most
         parts: list[bytes] = []
         size = 0
         while data := response.raw.read1(CHUNK, decode_content=False):
             if unpack:
-                data = unpack.take(data, self._max_body - size + 1)
+                data = unpack.take(data, limit - size + 1)
             size += len(data)
-            if size > self._max_body:
-                raise FetchFailed(f"body larger than {self._max_body} bytes", host=False, final=True)
-            if time.monotonic() > until:
-                raise FetchFailed("body slower than the total time-out")
             parts.append(data)
+            if size > limit and most is None:
+                raise FetchFailed(f"body larger than {limit} bytes", host=False, final=True)
+            if size > limit:
+                return b"".join(parts)[:limit]
         if unpack and not unpack.whole:
             raise FetchFailed("compressed body cut short")
         return parts[0] if len(parts) == 1 else b"".join(parts)

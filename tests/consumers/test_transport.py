@@ -4,21 +4,44 @@ from __future__ import annotations
 
 import gzip
 import socket
+import ssl
+import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+from limpet_consumers.connections import is_public
 from limpet_consumers.http import FetchFailed, Request, Response
-from limpet_consumers.transport import Transport, is_public
+from limpet_consumers.transport import Transport
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 PACKED = gzip.compress(b"hello " * 1000)
 
 
+Contexts = tuple[ssl.SSLContext, Path]
+
+
+@pytest.fixture(scope="session")
+def contexts(tmp_path_factory: pytest.TempPathFactory) -> Contexts:
+    """A server's TLS for 127.0.0.1, and the certificate to trust."""
+    folder = tmp_path_factory.mktemp("tls")
+    key, certificate = folder / "key.pem", folder / "cert.pem"
+    request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=limpet"
+    files = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(["openssl", *request.split(), *files], check=True, capture_output=True)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(certificate, key)
+    return server, certificate
+
+
 @contextmanager
-def serving(answer: Callable[[socket.socket], None]) -> Iterator[tuple[str, list[bytes]]]:
+def serving(
+    answer: Callable[[socket.socket], None], tls: ssl.SSLContext | None = None
+) -> Iterator[tuple[str, list[bytes]]]:
     """Serves each connection by `answer`, after reading one request; yields the URL and what was asked."""
     asked: list[bytes] = []
     listener = socket.create_server(("127.0.0.1", 0))
@@ -30,7 +53,7 @@ def serving(answer: Callable[[socket.socket], None]) -> Iterator[tuple[str, list
                 peer, _ = listener.accept()
             except OSError:
                 return
-            with peer:
+            with tls.wrap_socket(peer, server_side=True) if tls else peer as peer:
                 asked.append(peer.recv(65_536))
                 try:
                     answer(peer)
@@ -40,7 +63,7 @@ def serving(answer: Callable[[socket.socket], None]) -> Iterator[tuple[str, list
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/", asked
+        yield f"http{'s' if tls else ''}://127.0.0.1:{listener.getsockname()[1]}/", asked
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
@@ -105,18 +128,70 @@ def test_a_site_may_accept_bodies_that_only_the_connection_ends() -> None:
         assert Transport(unframed=True).fetch(Request(url, private=True), 5).body == b"hello"
 
 
-def test_a_body_that_trickles_ends_at_the_deadline() -> None:
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"",
+        OK + b"X-Drip: ",
+        OK + b"Content-Length: 100000\r\n\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n",
+    ],
+    ids=["status line", "header", "body", "chunk size"],
+)
+@pytest.mark.parametrize("secure", [False, True], ids=["plain", "TLS"])
+def test_whatever_trickles_ends_at_the_deadline(
+    head: bytes, secure: bool, contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each byte comes long before the time-out between two of them."""
+    server, authority = contexts
+    monkeypatch.setattr("requests.adapters.DEFAULT_CA_BUNDLE_PATH", str(authority))
     done = threading.Event()
 
     def trickle(peer: socket.socket) -> None:
-        peer.sendall(OK + b"Content-Length: 100000\r\n\r\n")
+        peer.sendall(head)
         while not done.wait(0.01):
-            peer.sendall(b"x")
+            peer.sendall(b"1")
 
-    with serving(trickle) as (url, _):
-        with pytest.raises(FetchFailed, match="slower"):
-            Transport().fetch(Request(url, private=True), 0.2)
+    with serving(trickle, server if secure else None) as (url, _):
+        with pytest.raises(FetchFailed, match=r"^slower than the total time-out$"):
+            Transport(read=5).fetch(Request(url, private=True), 0.3)
         done.set()
+
+
+def test_each_request_on_a_kept_connection_has_its_own_deadline() -> None:
+    listening: list[socket.socket] = []
+
+    def answer(peer: socket.socket) -> None:
+        listening.append(peer)
+        peer.sendall(OK + b"Content-Length: 1\r\n\r\n1")
+        while peer.recv(65_536):
+            until = time.monotonic() + 0.4  # beyond the deadline of the first request
+            while time.monotonic() < until:
+                peer.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+                time.sleep(0.02)
+            peer.sendall(OK + b"Content-Length: 1\r\n\r\n2")
+
+    with serving(answer) as (url, _):
+        transport = Transport()
+        assert transport.fetch(Request(url, private=True), 0.3).body == b"1"
+        assert transport.fetch(Request(url, private=True), 10).body == b"2"
+        with pytest.raises(FetchFailed, match="slower than the total"):
+            transport.fetch(Request(url, private=True), 0.2)
+    assert len(listening) == 1
+
+
+def test_a_request_may_read_the_beginning_only() -> None:
+    packed = gzip.compress(b"x" * 300_000)
+    heads = (
+        OK + b"Content-Length: 200000\r\n\r\n" + b"x" * 200_000,
+        OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed) + packed,
+    )
+    for raw in heads:
+        with serving(lambda peer, raw=raw: peer.sendall(raw)) as (url, asked):  # type: ignore[misc]
+            transport = Transport(max_body=100)
+            for _ in range(2):
+                assert transport.fetch(Request(url, private=True, most=1_000), 5).body == b"x" * 1_000
+        assert len(asked) == 2, "the connection with the unread rest must not be used again"
 
 
 def test_nothing_listens() -> None:

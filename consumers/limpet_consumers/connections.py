@@ -1,0 +1,116 @@
+"""The connections below our transport: the peer is checked before anything is sent, and reading has an end."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import ipaddress
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+PREFIXES_WITH_IPV4 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("2002::/16"))
+
+
+class PrivatePeer(Exception):
+    """The peer is on this machine or a private network, and the site does not allow that."""
+
+
+def is_public(address: str) -> bool:
+    """Whether a peer's address is on the public Internet, IPv4 inside IPv6 forms included."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.ipv4_mapped:
+            ip = ip.ipv4_mapped
+        elif any(ip in network for network in PREFIXES_WITH_IPV4):
+            return False
+    return ip.is_global and not ip.is_multicast
+
+
+class Asked(threading.local):
+    """What this thread's request is bound to, for the connection and the response that are made for it."""
+
+    until = float("inf")  # monotonic seconds
+    private = False
+
+
+asked = Asked()
+
+
+class _InTime(io.RawIOBase):
+    """What a response is read from, to its last byte: no read goes on beyond the deadline of the request.
+
+    A time-out of the socket alone is one between two bytes, and a byte now and then holds a request for ever.
+    """
+
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
+        self._raw = raw
+        self._sock = sock
+        self._until = asked.until
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int | None:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        if left < (self._sock.gettimeout() or left + 1):
+            self._sock.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Response(http.client.HTTPResponse):
+    """Status line, headers, chunk sizes and body come through `_InTime`; over TLS too."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        self.fp = io.BufferedReader(_InTime(self.fp.detach(), sock))
+
+
+class _Connection:
+    """Mixed into urllib3's connections: both schemes make their socket here, before TLS."""
+
+    response_class = _Response  # http.client's own hook; urllib3 wraps what it makes
+
+    def _new_conn(self) -> socket.socket:
+        sock: socket.socket = super()._new_conn()  # type: ignore[misc]
+        peer = sock.getpeername()
+        if not asked.private and isinstance(peer, tuple) and not is_public(str(peer[0])):
+            sock.close()
+            raise PrivatePeer(str(peer[0]))
+        return sock
+
+
+class _HTTP(_Connection, HTTPConnection):  # type: ignore[misc]
+    pass
+
+
+class _HTTPS(_Connection, HTTPSConnection):  # type: ignore[misc]
+    pass
+
+
+class _HTTPPool(HTTPConnectionPool):
+    ConnectionCls = _HTTP
+
+
+class _HTTPSPool(HTTPSConnectionPool):
+    ConnectionCls = _HTTPS
+
+
+class Adapter(HTTPAdapter):
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
