@@ -1,10 +1,17 @@
-"""limpet: a crash-safe, idempotent scraper. What a site file needs is here."""
+"""limpet: a crash-safe, idempotent scraper. What a site file needs is here.
 
-from limpet.page import MissingValue, Page
-from limpet.site import VERSION as __version__
-from limpet.site import Site
-from limpet_store.errors import ExtractError, LimpetError, SiteError, StoreError, URLRejected, UsageError
-from limpet_store.items import Link, Record
+A name is loaded when it is asked for: the command line sees to Ctrl-C before the parsers are imported.
+"""
+
+from importlib import import_module
+
+TYPE_CHECKING = False  # as in `typing`, whose import would take longer than all of this
+if TYPE_CHECKING:
+    from limpet.page import MissingValue, Page
+    from limpet.site import VERSION as __version__
+    from limpet.site import Site
+    from limpet_store.errors import ExtractError, LimpetError, SiteError, StoreError, URLRejected, UsageError
+    from limpet_store.items import Link, Record
 
 __all__ = [
     "ExtractError",
@@ -20,3 +27,18 @@ __all__ = [
     "UsageError",
     "__version__",
 ]
+
+_PLACES = {
+    "limpet.page": ("MissingValue", "Page"),
+    "limpet.site": ("Site", "VERSION"),
+    "limpet_store.items": ("Link", "Record"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'limpet' has no attribute {name!r}")
+    wanted = "VERSION" if name == "__version__" else name
+    place = next((place for place, names in _PLACES.items() if wanted in names), "limpet_store.errors")
+    globals()[name] = value = getattr(import_module(place), wanted)
+    return value

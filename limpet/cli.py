@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from limpet.exits import Exit, guarded, say
+from limpet.exits import Exit, guarded, open_streams, say
 from limpet.site import VERSION
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,6 +34,8 @@ SUMMARY = {  # command -> the line that `limpet --help` shows, in this order
     "_worker": "",
 }
 
+READ = frozenset({"changes", "doctor", "export", "path", "status", "verify"})  # their stdout is all they do
+
 
 class Commands(click.Group):
     """Loads a command's module when it is asked for: `limpet path` must not pay for RQ."""
@@ -41,9 +43,9 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (
-            BrokenPipeError
-        ):  # `limpet export | head`: the reader has enough; click would call it a failure
+        except BrokenPipeError:  # `limpet export | head`: the reader has enough, and that is no failure
+            if ctx.invoked_subcommand not in READ:
+                raise
             hush()
             return Exit.COMPLETE
 
@@ -152,6 +154,7 @@ def set_up_logging(verbose: bool) -> None:
 
 def main() -> None:
     """The `limpet` command."""
+    open_streams()
     code = guarded(_run)
     try:
         sys.stdout.flush()

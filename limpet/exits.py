@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import sys
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -27,7 +28,7 @@ MENDABLE = frozenset(
 class Exit(IntEnum):
     """How a command ended; of several that hold, the one that comes first here."""
 
-    TERMINATED = 143  # SIGTERM; work released
+    TERMINATED = 143  # SIGTERM, or the terminal was closed; work released
     INTERRUPTED = 130  # Ctrl-C; work released
     WRONG_USE = 2  # something the user can mend; one line says how
     FAILED = 1  # limpet failed, or a check did
@@ -71,6 +72,35 @@ def guarded(command: Callable[[], object]) -> int:
         _say_error(f"{error.strerror}: {error.filename or 'the output'}")
         logging.getLogger("limpet").debug("where", exc_info=error)
         return Exit.WRONG_USE
+
+
+class Talk:
+    """A text stream whose reader may be gone: then its words are lost, and nothing else is."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except (OSError, ValueError):  # a closed pipe, a full disk, a terminal that went away; a closed file
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except (OSError, ValueError):
+            pass
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def open_streams() -> None:
+    """Streams for a command: each is there, and a crawl goes on whatever becomes of stderr. The descriptors are open."""
+    sys.stdin = sys.stdin or os.fdopen(0)  # None: it was closed before we began
+    sys.stdout = sys.stdout or os.fdopen(1, "w")
+    sys.stderr = Talk(sys.stderr or os.fdopen(2, "w"))
 
 
 def say(line: str) -> None:

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM as a wish to stop."""
+"""SIGINT, SIGTERM and SIGHUP as a wish to stop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from typing import Self
 
 from limpet.exits import Exit
 
-CODES = {signal.SIGINT: Exit.INTERRUPTED, signal.SIGTERM: Exit.TERMINATED}
+CODES = {
+    signal.SIGINT: Exit.INTERRUPTED,
+    signal.SIGTERM: Exit.TERMINATED,
+    signal.SIGHUP: Exit.TERMINATED,  # the terminal was closed
+}
+
+
+def wished() -> list[signal.Signals]:
+    """The signals that are a wish to stop: all of CODES, without SIGHUP under nohup."""
+    nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return [number for number in CODES if not (nohup and number == signal.SIGHUP)]
 
 
 class Stopping:
@@ -35,7 +45,7 @@ class Stopping:
         self._number = number
 
     def __enter__(self) -> Self:
-        for number in CODES:
+        for number in wished():
             self._before[number] = signal.signal(number, self._signalled)
         return self
 
