@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from urllib.parse import urljoin, urlsplit
+from dataclasses import replace
 
+from ada_url import join_url
 from protego import Protego
 
 from limpet_consumers.http import FetchFailed, Http, Request, Response
+from limpet_store.canonical import admit
+from limpet_store.errors import URLRejected
 
 MOST_BYTES = 500 * 1024  # what is read of it; the RFC's own limit
 MOST_REDIRECTS = 5
 LONGEST_DELAY = 60.0  # seconds; a longer Crawl-delay is taken as this
+OPEN_HEADERS = frozenset({"user-agent", "accept", "accept-encoding"})
 BOM = b"\xef\xbb\xbf"
 
 
@@ -50,15 +54,34 @@ def crawl_delay(rules: str, user_agent: str) -> int:
 
 
 def fetch(http: Http, request: Request, deadline: float) -> Response:
-    """The robots.txt itself, after up to five redirects, which RFC 9309 wants followed, to other hosts too."""
+    """The robots.txt itself, its first 500 KiB, after up to five redirects, which RFC 9309 wants followed, to
+    other hosts too.
+
+    One that leads to what may never be fetched (a private peer, not http) is answered as a 404: it can be taken
+    as unavailable (2.3.1.2), and a private host's pages fail by themselves. Raises FetchFailed for what may pass.
+    """
+    request = replace(request, most=MOST_BYTES)
     for _ in range(MOST_REDIRECTS + 1):
-        response = http.fetch(request, deadline)
-        location = response.headers.get("location")
-        if response.status not in (301, 302, 303, 307, 308) or not location:
-            return response
-        target = urljoin(request.url, location)
-        if not target.startswith(("http://", "https://")):
-            raise FetchFailed("robots.txt redirects to something that is not http")
-        same = urlsplit(target).netloc == urlsplit(request.url).netloc
-        request = Request(target, headers=request.headers, private=request.private and same)
-    return Response(request.url, 404, {}, b"")  # RFC 9309, 2.3.1.2: may be taken as unavailable
+        try:
+            response = http.fetch(request, deadline)
+            location = response.headers.get("location")
+            if response.status not in (301, 302, 303, 307, 308) or not location:
+                return response
+            request = _redirected(request, location)
+        except (URLRejected, ValueError):
+            break
+        except FetchFailed as error:
+            if not error.final:
+                raise
+            break
+    return Response(request.url, 404, {}, b"")
+
+
+def _redirected(request: Request, location: str) -> Request:
+    """The request that follows; to another origin no header goes along that may be a secret of this one's.
+    Raises URLRejected and ValueError."""
+    old, new = admit(request.url), admit(join_url(request.url, location))
+    if (old.scheme, old.name, old.port) == (new.scheme, new.name, new.port):
+        return replace(request, url=new.canonical)
+    headers = {name: value for name, value in request.headers.items() if name.lower() in OPEN_HEADERS}
+    return Request(new.canonical, headers=headers, most=request.most)
