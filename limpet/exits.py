@@ -97,7 +97,7 @@ class Talk:
 
 
 def open_streams() -> None:
-    """Streams for a command: each is there, and a crawl goes on whatever becomes of stderr. The descriptors are open."""
+    """Streams for a command: each is there, and whatever becomes of stderr costs nothing. Descriptors are open."""
     sys.stdin = sys.stdin or os.fdopen(0)  # None: it was closed before we began
     sys.stdout = sys.stdout or os.fdopen(1, "w")
     sys.stderr = Talk(sys.stderr or os.fdopen(2, "w"))

@@ -5,12 +5,17 @@ from __future__ import annotations
 import signal
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
+from typing import NoReturn
 
 import click
 
 from limpet.demo.run import Wish, demo
+from limpet.demo.shop import ShopServer
 from limpet.exits import Exit, say
+from limpet.stopping import wished
+from limpet_store.errors import UsageError
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -28,19 +33,39 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 )
 @click.option("--seed", type=int, help="Repeat the pauses between the kills of an earlier demo.")
 @click.option("--folder", type=FOLDER, default=Path("limpet-demo"), show_default=True, help="Where it works.")
-def command(runs: int, workers: int, seed: int | None, folder: Path) -> int:
+@click.option("--serve", is_flag=True, help="Only serve the shop, for sites of your own, until Ctrl-C.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Where --serve listens."
+)
+def command(runs: int, workers: int, seed: int | None, folder: Path, serve: bool, port: int) -> int:
     """Crawl the built-in shop of 525 pages with a naive scraper and with limpet, kill both with SIGKILL ten times,
     and check every row against the site, whose own log counts the requests.
 
     A demo that was itself killed is finished when it is run again. Exit code 1 if one row of limpet's is missing,
     doubled or wrong, or a request was repeated that no kill had caught in flight.
     """
-    signal.signal(signal.SIGTERM, _terminated)
+    for number in wished():
+        if number != signal.SIGINT:
+            signal.signal(number, _terminated)
     try:
+        if serve:
+            _serve(port)
         return demo(Wish(folder=folder, runs=runs, workers=workers, seed=seed))
     except KeyboardInterrupt:
-        say("interrupted; run it again to finish it")
+        say("no longer served" if serve else "interrupted; run it again to finish it")
         return Exit.INTERRUPTED
+
+
+def _serve(port: int) -> NoReturn:
+    """Serve the shop until a signal comes. Raises UsageError when the port is taken."""
+    with TemporaryDirectory() as folder:
+        try:
+            with ShopServer(log_path=Path(folder) / "site.log", port=port) as shop:
+                say(f"the shop is at {shop.first_page}; Ctrl-C ends it")
+                while True:
+                    signal.pause()
+        except OSError as error:
+            raise UsageError(f"{error}: choose another --port") from None
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:

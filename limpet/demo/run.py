@@ -76,8 +76,13 @@ class Demo:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(self.folder / "run.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = os.open(self.folder / "run.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise UsageError(
+                f"cannot write in {self.folder} ({error.strerror}): choose another folder with --folder"
+            ) from error
         try:
             if not try_lock(lock):
                 raise UsageError(f"a demo is running in {self.folder}: choose another folder with --folder")
@@ -89,7 +94,8 @@ class Demo:
         state, say = self.state, self.screen.say
         if state.begun:
             say(
-                f"limpet demo: an earlier one in {self.folder} did not end; it is finished now (seed {state.seed})"
+                f"limpet demo, pid {os.getpid()}, seed {state.seed}, in {self.folder}: an earlier one did not end;"
+                " it is finished now"
             )
             return
         for log in self.folder.glob("*.log"):

@@ -21,6 +21,7 @@ class Screen:
         self._live: Live | None = None
         self._every = EVERY_TTY if sys.stderr.isatty() else EVERY_PLAIN
         self._shown_at = time.monotonic()
+        self._counted = ""
 
     def say(self, line: str = "", style: str = "") -> None:
         """One line that stays."""
@@ -34,7 +35,9 @@ class Screen:
         """How far it is: a bar in a terminal, a line now and then elsewhere."""
         self._shown_at = time.monotonic()
         if not self._console.is_terminal:
-            self.say(f"    {line}")
+            if line != self._counted:  # a log is for news
+                self.say(f"    {line}")
+            self._counted = line
             return
         if self._live is None:
             # Refreshed by hand: a thread of its own would be one too many around forks.

@@ -205,11 +205,13 @@ def _serve(log_path: str, port: int) -> None:
     with open(0, "rb", buffering=0) as orders, open(1, "wb", buffering=0) as answers:
         goods = json.loads(orders.readline())
         shop = Shop(goods["listings"], goods["products"], dict(goods["rounds"]))
+        log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:
-            log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
             service = _Service(shop, log, port)
         except OSError as error:
-            answers.write(json.dumps({"error": str(error)}).encode() + b"\n")
+            answers.write(
+                json.dumps({"error": f"port {port} cannot be had: {error.strerror}"}).encode() + b"\n"
+            )
             return
         answers.write(json.dumps({"port": service.listener.getsockname()[1]}).encode() + b"\n")
         service.run(orders, answers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -10,14 +11,18 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
+from front_helpers import limpet, running
 from rich.console import Console
 
 from limpet.demo import checking, table
 from limpet.demo.checking import Traffic
 from limpet.demo.killing import nothing_lives
 from limpet.demo.run import Wish, demo
+from limpet.demo.screen import Screen
 from limpet.demo.shop import Request, Shop
 from limpet.demo.state import Kill, State
 from limpet.exits import Exit
@@ -70,7 +75,8 @@ def test_a_demo_that_was_killed_is_finished_when_it_is_run_again(tmp_path: Path)
         first.kill()
     again = subprocess.run([sys.executable, "-c", SMALL, str(folder)], capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
-    assert "it is finished now (seed 1)" in again.stderr
+    first_line = again.stderr.splitlines()[0]
+    assert re.search(r"pid \d+, seed 1, .*it is finished now", first_line)
     assert all(leg["done"] for leg in legs(folder))
     assert nothing_lives(folder / ".limpet")
 
@@ -92,6 +98,38 @@ def test_a_folder_with_something_else_in_it_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds something else"):
         demo(Wish(folder=tmp_path))
     assert (tmp_path / "thesis.tex").exists()
+
+
+@pytest.mark.parametrize("folder", ["file", "file/demo"])
+def test_a_folder_that_cannot_be_made_is_wrong_use(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "file").touch()
+    ran = limpet("demo", "--folder", tmp_path / folder)
+    assert (ran.code, len(ran.said)) == (2, 1), ran.err
+
+
+def test_a_count_that_has_not_moved_is_not_said_again(capfd: pytest.CaptureFixture[str]) -> None:
+    screen = Screen()
+    for rows in (0, 0, 5, 5, 5):
+        screen.count(rows, 60, f"{rows} rows")
+    assert [line.strip() for line in capfd.readouterr().err.splitlines()] == ["0 rows", "5 rows"]
+
+
+def test_the_shop_is_served_until_ctrl_c(tmp_path: Path) -> None:
+    with running("demo", "--serve", "--port", 0) as serving:
+        assert serving.stderr is not None
+        said = serving.stderr.readline()
+        first_page = re.search(r"http://127\.0\.0\.1:\d+/list/0", said)
+        assert first_page, said
+        with urlopen(first_page[0]) as answer:
+            assert b"/product/0" in answer.read()
+        port = urlsplit(first_page[0]).port
+        taken = limpet("demo", "--serve", "--port", port)
+        assert (taken.code, len(taken.said)) == (2, 1), taken.err
+        assert f"port {port} cannot be had: Address already in use" in taken.err
+        serving.send_signal(signal.SIGINT)
+        assert serving.wait(30) == 130
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", port), 1).close()
 
 
 def test_the_comparison_tells_missing_doubled_and_wrong_rows_apart() -> None:
