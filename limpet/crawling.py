@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from limpet.engine import Engine
@@ -13,6 +14,7 @@ from limpet.shown import one_line, plain, seconds
 from limpet.stopping import Stopping
 from limpet_producer import enqueue
 from limpet_store import rounds, standing, summary
+from limpet_store.content import canonical_json, content_hash
 from limpet_store.errors import FrontierError
 from limpet_store.message import rfc3339
 from limpet_store.store import StoreReborn, wall_ms
@@ -71,37 +73,64 @@ class Crawl:
         store.follow(engine.rules, now=engine.now())
         self._say_changed_code()
         current = rounds.last(store)
-        if current is not None and current.finished_at is not None and not rounds.pending(store):
-            if not self._new_round_is_due(current):
+        if current is not None and self._is_over(current):
+            if self._new_round_is_due(current):
+                if rounds.supersede(store, engine.now()):
+                    say(f"round {current.number} ends with pages that failed; the next one tries them again")
+                rounds.start(store, "asked for" if self.wish.refresh else "scheduled", engine.now())
+            elif current.finished_at is not None:
+                self._say_finished(current)
                 return False
-            rounds.start(store, "asked for" if self.wish.refresh else "scheduled", engine.now())
-        if rounds.refresh(store, engine.now()):
-            say(f"round {rounds.last(store).number}: every known page is looked at again")  # type: ignore[union-attr]
+        self._make_due()
+        return True
+
+    def _is_over(self, current: rounds.Round) -> bool:
+        """Whether the round is finished, or has nothing left but pages that were tried in it and failed."""
+        if current.finished_at is not None and not rounds.pending(self.store):
+            return True
+        return (
+            current.finished_at is None and current.refreshed_to is None and rounds.only_leftovers(self.store)
+        )
+
+    def _make_due(self) -> None:
+        """Make the open round's pages due, let the frontier know, and settle the limit."""
+        engine, store = self.engine, self.store
+        count = rounds.refresh(store, engine.now())
+        if count:
+            say(f"a new round: {counted(count, 'page')} looked at again")
         engine.relay()
         if self.wish.limit is not None:
             self._last_fence = store.db.value("SELECT fence FROM meta") + self.wish.limit
-        return True
 
     def _new_round_is_due(self, current: rounds.Round) -> bool:
+        if self.wish.refresh or self.wish.every is None:
+            return self.wish.refresh
+        # Cron starts a little earlier or later each time: a round that is nearly due is due.
+        return self._age(current) >= self.wish.every - min(self.wish.every / 20, 3600)
+
+    def _age(self, current: rounds.Round) -> float:
+        """Seconds since the round began."""
+        return (self.engine.now() - current.started_at) / 1000
+
+    def _say_finished(self, current: rounds.Round) -> None:
+        """Why nothing is done, and when or how the next round begins."""
         assert current.finished_at is not None
-        if self.wish.refresh:
-            return True
-        age = (self.engine.now() - current.started_at) / 1000
         if self.wish.every is not None:
-            # Cron starts a little earlier or later each time: a round that is nearly due is due.
-            if age >= self.wish.every - min(self.wish.every / 20, 3600):
-                return True
-            say(
-                f"round {current.number} began {seconds(age)} ago; the next is due in {seconds(self.wish.every - age)}"
-            )
-            return False
+            age = self._age(current)
+            left = seconds(self.wish.every - age)
+            say(f"round {current.number} began {seconds(age)} ago; the next is due in {left}")
+            return
         say(
             f"round {current.number} was finished at {rfc3339(current.finished_at)}: nothing is left to do. "
             "--refresh looks at every page again now, --every 24h when it is time"
         )
-        return False
 
     def _say_changed_code(self) -> None:
+        again = self.store.take_code(_hash(self.engine.site.codes()), now=self.engine.now())
+        if again:
+            say(
+                f"{counted(again, 'page')} failed in a handler, and handlers have changed since: due again now"
+            )
         stale = summary.stale_pages(self.store, self.engine.site.codes())
         if stale:
             say(
@@ -217,3 +246,7 @@ class Crawl:
             say(f"stopped early: {self._ending}")
             return Exit.STOPPED_EARLY
         return verdict(facts, pending=rounds.pending(self.store))
+
+
+def _hash(codes: Mapping[str, str]) -> str:
+    return content_hash(canonical_json(dict(codes)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cached_property
@@ -17,8 +18,8 @@ from limpet.load import load_site
 from limpet.site import Site
 from limpet_consumers.tickets import Tickets
 from limpet_store.admission import HostRules
-from limpet_store.errors import StoreUnavailable, UsageError
-from limpet_store.frontier import CursorMissing, Frontier
+from limpet_store.errors import FrontierUnavailable, StoreUnavailable, UsageError
+from limpet_store.frontier import REBUILD_TTL, CursorMissing, Frontier
 from limpet_store.presence import Presence, Recovery, anyone_working
 from limpet_store.rebuild import Rebuilt, rebuild
 from limpet_store.relay import Relay
@@ -161,16 +162,23 @@ class Engine:
         return self.embedded and not anyone_working(self.settings.home)
 
     def relay(self) -> None:
-        """Apply what is committed; rebuilds first where the frontier was lost."""
-        for _ in range(3):
+        """Apply what is committed, all of it; rebuilds first where the frontier was lost.
+
+        While another process rebuilds it is waited for. Raises FrontierUnavailable when that takes longer than its
+        token can stand without a sign of life.
+        """
+        until = time.monotonic() + REBUILD_TTL / 1000 + 5
+        while time.monotonic() < until:
             try:
                 Relay(self.store, self.frontier, self.witness).run()
                 return
             except CursorMissing as error:
-                self.rebuild(drop=error.drop)
+                if self.rebuild(drop=error.drop) is None:
+                    time.sleep(0.1)  # somebody else is at it
             except StoreReborn as error:
                 log.error("%s", error)
                 self.store.source = self.store.identity()
+        raise FrontierUnavailable("another process has been rebuilding the frontier for too long")
 
     def rebuild(self, *, asked: bool = False, drop: tuple[int, str] | None = None) -> Rebuilt | None:
         """Build the frontier from SQL; `asked` drops a cursor that stands. None when another does it."""

@@ -7,11 +7,13 @@ import time
 
 from limpet.exits import say
 from limpet.shown import one_line
+from limpet_store import trouble
 from limpet_store.store import Store
 from limpet_store.summary import counted
 
 EVERY_TTY, EVERY_PLAIN = 0.2, 5.0  # seconds between two lines
 EVERY_NEWS = 1.0  # seconds between two looks at the hosts
+MOST_FAILING = 10  # failing pages that are named; `limpet status --problems` lists all
 TROUBLED = "SELECT id, scheme, name, port, error FROM hosts WHERE error IS NOT NULL ORDER BY id LIMIT 100"
 RECENT = """SELECT coalesce(max(id), 0) - (SELECT count(*) FROM hosts WHERE robots_page > 0),
   (SELECT coalesce(max(rowid), 0) FROM records), (SELECT fence FROM meta) FROM pages"""
@@ -30,6 +32,7 @@ class Progress:
         self._said: tuple[int, int, int] | None = None
         self._looked_at = 0.0
         self._troubles: dict[int, str] = {}
+        self._failures: set[str] = set()
 
     def show(self) -> None:
         """Show a line if it is time; first what is new about hosts that do not answer."""
@@ -49,7 +52,13 @@ class Progress:
         self._write("{} found, {}, {}".format(*found) + rate)
 
     def _news(self) -> None:
-        """A host that fails is named once for each reason: why a crawl waits must not be a riddle."""
+        """A host or page that fails is named once for each reason: why a crawl waits must not be a riddle."""
+        for page in trouble.failing(self._store, MOST_FAILING):
+            said = f"{page['url']}: {page['error']}"
+            if said not in self._failures and len(self._failures) < MOST_FAILING:
+                self._failures.add(said)
+                self.end()
+                say(one_line(f"{' '.join(said.split())}; it is tried again later", 400))
         for host, scheme, name, port, error in self._store.db.rows(TROUBLED):
             if self._troubles.get(host) != error:
                 self._troubles[host] = error

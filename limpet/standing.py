@@ -47,6 +47,10 @@ class Status:
         for reason, (count, url) in sorted(self.counts.dead.items()):
             if reason in summary.IMPERFECT:
                 yield one_line(f"{counted(count, 'page')} dead ({reason}), e.g. {url}")
+        if self.counts.failing:
+            yield one_line(
+                f"{counted(self.counts.failing, 'page')} failed and tried again later, e.g. {self.counts.failure}"
+            )
         if self.counts.rejected:
             yield one_line(
                 f"{counted(self.counts.rejected, 'record')} rejected, e.g. {self.counts.rejection}"
@@ -120,6 +124,7 @@ def as_json(status: Status) -> dict[str, Any]:
         "dead": {
             reason: {"count": count, "example": url} for reason, (count, url) in sorted(counts.dead.items())
         },
+        "failing": counts.failing,
         "in_flight": status.in_flight,
         "next_due": _time(status.next_due),
         "records": counts.records,

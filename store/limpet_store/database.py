@@ -17,7 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from limpet_store.errors import StoreError, StoreTooNew, StoreUnavailable, WrongProcess
+from limpet_store.errors import StoreError, StoreTooNew, StoreUnavailable, UsageError, WrongProcess
 
 try:  # the wheel bundles a library with the WAL fix; where there is no wheel, the standard library's serves
     import pysqlite3.dbapi2 as sqlite
@@ -26,6 +26,8 @@ except ImportError:  # pragma: no cover - depends on the platform
 
 SCHEMA_VERSION = 1
 BUSY_DEADLINE = 30.0  # seconds; a COMMIT that is only "not yet" is repeated for so long
+APPLICATION_ID = 0x6C696D70  # "limp", in the header of the file
+HAS_META = "SELECT 1 FROM sqlite_master WHERE name = 'meta'"
 META = """INSERT INTO meta (id, schema, canonicaliser, crawl, store_id, epoch, life, fence, pruned)
 VALUES (1, ?, ?, ?, ?, ?, 0, 0, 0)"""
 TRANSIENT = frozenset({"BUSY", "LOCKED", "FULL", "READONLY", "IOERR", "CANTOPEN", "PROTOCOL", "NOMEM"})
@@ -63,18 +65,25 @@ class Database:
         if not create and not path.exists():
             raise StoreUnavailable(f"{path}: no such store")
         self._owner = (os.getpid(), threading.get_ident())
-        # A lock file of its own, opened here and never inherited: an flock is shared over a fork.
-        self._lock = os.open(
-            path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-        )
+        self._lock = -1
         self.in_transaction = False
         self._connection: Any = None
         try:
-            with self._locked():
-                self._connect()
+            self._connect()
+            self._file = os.stat(path)
         except BaseException:
             self.close()
             raise
+
+    def check_file(self) -> None:
+        """Raise StoreError when the file is not the one that was opened: it was deleted, or another put in its
+        place, and what is written to it is lost."""
+        try:
+            same = os.path.samestat(os.stat(self.path), self._file)
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise StoreError(f"{self.path} was removed or replaced while it was in use")
 
     def _connect(self) -> Any:
         """The connection; opened again after an error that left the last one in an unknown state."""
@@ -92,6 +101,10 @@ class Database:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
+        if self._lock < 0:
+            # A file of its own, opened here and never inherited: an flock is shared over a fork. Readers need none.
+            name = self.path.with_name(self.path.name + ".lock")
+            self._lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
             yield
@@ -195,9 +208,9 @@ class Database:
 def _opened(path: Path) -> Any:
     connection = sqlite.connect(str(path), isolation_level=None, timeout=BUSY_DEADLINE, cached_statements=256)
     try:
-        wal = wal_is_safe(sqlite.sqlite_version_info)
-        connection.execute(f"PRAGMA journal_mode={'WAL' if wal else 'TRUNCATE'}")
         connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA fullfsync=ON")  # macOS: else a sync does not reach the disk
+        connection.execute("PRAGMA checkpoint_fullfsync=ON")
         connection.execute("PRAGMA foreign_keys=OFF")  # nothing is deleted that others point at
         connection.execute("PRAGMA cache_size=-16000")
         connection.execute("PRAGMA temp_store=MEMORY")
@@ -212,26 +225,50 @@ def schema_sql() -> str:
     return resources.files("limpet_store").joinpath("schema.sql").read_text("utf-8")
 
 
+def set_journal_mode(db: Database) -> None:
+    """WAL where the library has the fix, a rollback journal elsewhere. Needs the file to itself for a moment."""
+    wanted = "wal" if wal_is_safe(sqlite.sqlite_version_info) else "truncate"
+    connection = db._connect()
+    try:
+        if connection.execute("PRAGMA journal_mode").fetchone()[0] != wanted:
+            with db._locked():
+                connection.execute(f"PRAGMA journal_mode={wanted}")
+    except sqlite.Error as error:
+        raise mapped(error, db.path) from error
+
+
 def create_schema(db: Database, meta: Params) -> None:
-    """Create the tables when the store is empty; refuse one that a newer limpet wrote.
+    """Create the tables when the store is empty.
 
     `meta` are the values of a new store: canonicaliser, crawl, store_id, epoch. The tables and the row that says
-    which schema they are form one transaction, so a kill leaves all or nothing.
+    which schema they are form one transaction, so a kill leaves all or nothing. Raises UsageError for a database of
+    somebody else.
     """
-    if not _has_schema(db):
-        statements = _statements(schema_sql())
-        with db.write():
-            if not _has_schema(db):
-                for statement in statements:
-                    db.run(statement)
-                db.run(META, (SCHEMA_VERSION, *meta))
+    if has_schema(db):
+        return
+    if db.rows("SELECT 1 FROM sqlite_master"):
+        raise UsageError(f"{db.path} is a database of something else: use another --store")
+    set_journal_mode(db)
+    statements = _statements(schema_sql())
+    with db.write():
+        if not has_schema(db):
+            for statement in statements:
+                db.run(statement)
+            db.run(META, (SCHEMA_VERSION, *meta))
+
+
+def check_schema(db: Database) -> None:
+    """Refuse what is no store, and one that a newer limpet wrote."""
+    if not has_schema(db):
+        raise UsageError(f"{db.path} is no store of limpet's")
     found = db.value("SELECT schema FROM meta")
     if found > SCHEMA_VERSION:
         raise StoreTooNew(f"{db.path} was written by a newer limpet (schema {found}): update limpet")
 
 
-def _has_schema(db: Database) -> bool:
-    return bool(db.rows("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
+def has_schema(db: Database) -> bool:
+    """Whether the tables are there; the random application_id tells them from other programs' tables."""
+    return bool(db.value("PRAGMA application_id") == APPLICATION_ID and db.rows(HAS_META))
 
 
 def _statements(script: str) -> list[str]:

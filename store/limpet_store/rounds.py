@@ -11,6 +11,8 @@ from limpet_store.outbox import Entry
 from limpet_store.store import OPEN_NEW, Store
 
 LAST = "SELECT number, why, started_at, refreshed_to, finished_at FROM rounds ORDER BY number DESC LIMIT 1"
+UNTRIED = """SELECT 1 FROM pages INDEXED BY pages_pending WHERE state = 'pending'
+AND coalesce(attempted_at, 0) < (SELECT started_at FROM rounds ORDER BY number DESC LIMIT 1) LIMIT 1"""
 CHUNK = 1_000  # pages made due in one transaction
 # Nearly all pages are wanted, in order of id: an index by state would sort them for each chunk.
 TO_REFRESH = """SELECT id, host, priority FROM pages NOT INDEXED
@@ -39,6 +41,22 @@ def last(store: Store) -> Round | None:
 def pending(store: Store) -> bool:
     """Whether anything is left to do: EXISTS, never a count (R-5)."""
     return store.db.one("SELECT 1 FROM pages WHERE state = 'pending' LIMIT 1") is not None
+
+
+def only_leftovers(store: Store) -> bool:
+    """Whether all that is pending was tried in the open round already, and failed or was refused."""
+    return store.db.one(UNTRIED) is None
+
+
+def supersede(store: Store, now: int) -> bool:
+    """End an open round that has only leftovers, so that the next can start; its pages stay pending."""
+    with store.db.write():
+        store.check_identity()
+        current = last(store)
+        if current is None or current.finished_at is not None or not only_leftovers(store):
+            return False
+        _close(store, current, now)
+    return True
 
 
 def start(store: Store, why: str, now: int) -> Round:
@@ -89,9 +107,14 @@ def finish(store: Store, now: int) -> bool:
             or pending(store)
         ):
             return False
-        store.db.run("UPDATE rounds SET finished_at = ? WHERE number = ?", (now, current.number))
-        message = round_message(
-            store.source, number=current.number, why=current.why, started_at=current.started_at, at=now
-        )
-        outbox.append(store.db, [Entry("round", messages=[message])], now)
+        _close(store, current, now)
     return True
+
+
+def _close(store: Store, current: Round, now: int) -> None:
+    """Note the end of a round and its one message, inside the caller's transaction."""
+    store.db.run("UPDATE rounds SET finished_at = ? WHERE number = ?", (now, current.number))
+    message = round_message(
+        store.source, number=current.number, why=current.why, started_at=current.started_at, at=now
+    )
+    outbox.append(store.db, [Entry("round", messages=[message])], now)

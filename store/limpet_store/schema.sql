@@ -1,5 +1,7 @@
 -- Schema 1. One crawl is one such database. Times are milliseconds of the frontier's clock since 1970.
 
+PRAGMA application_id = 1818848624;        -- "limp": tells the file from other programs' databases
+
 CREATE TABLE meta (                         -- one row: what the store says of itself
   id            INTEGER PRIMARY KEY CONSTRAINT meta_one_row CHECK (id = 1),
   schema        INTEGER NOT NULL,

@@ -12,13 +12,19 @@ from limpet_store import attempts, hosts, outbox, outcomes, pages
 from limpet_store.admission import Discovery, HostRules
 from limpet_store.attempts import Attempt, Begun, Lease
 from limpet_store.canonical import CANONICALISER_VERSION
-from limpet_store.database import Database, create_schema
+from limpet_store.database import Database, check_schema, create_schema, set_journal_mode
 from limpet_store.errors import StoreError, UsageError
 from limpet_store.message import Source
 from limpet_store.ops import Op, shift
 from limpet_store.outbox import Entry
 from limpet_store.outcomes import Limits, Outcome
 
+# They had arrived whole: what failed was the reading of them.
+FAILED_IN_HANDLER = """SELECT id, host, priority FROM pages NOT INDEXED
+WHERE failures > 0 AND state = 'pending' AND open = 0 AND status BETWEEN 200 AND 299
+  OR state = 'dead' AND reason = 'failed' AND status BETWEEN 200 AND 299"""
+TRY_AGAIN = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, failures = 0, lost = 0, reason = NULL
+WHERE id = ?"""
 STOPPED = """SELECT id, host, nonce, due_at, priority FROM pages
 WHERE open = 1 AND substr(nonce, 1, length(?)) = ?"""
 OPEN_NEW = """INSERT INTO rounds (number, why, started_at, refreshed_to, fence)
@@ -58,7 +64,11 @@ class Store:
         db = Database(path, create=create)
         try:
             # The epoch begins with the time, so that a store made anew never repeats an idempotency key.
-            create_schema(db, (CANONICALISER_VERSION, crawl, secrets.token_hex(8), wall_ms()))
+            if create:
+                create_schema(db, (CANONICALISER_VERSION, crawl, secrets.token_hex(8), wall_ms()))
+            check_schema(db)
+            if create:
+                set_journal_mode(db)
             owner = db.value("SELECT crawl FROM meta")
             if owner != crawl:
                 raise UsageError(f"{path} holds the crawl {owner!r}, not {crawl!r}: use another --store")
@@ -73,7 +83,11 @@ class Store:
         return Source(self.crawl, store_id, epoch)
 
     def check_identity(self) -> None:
-        """Raise StoreReborn when another life of the store has begun; inside a transaction this is final."""
+        """Raise StoreReborn when another life of the store has begun; inside a transaction this is final.
+
+        Raises StoreError when the file itself is gone.
+        """
+        self.db.check_file()
         if self.db.value("SELECT store_id FROM meta") != self.source.store_id:
             raise StoreReborn(f"{self.db.path}: the store went back in time")
 
@@ -145,6 +159,24 @@ class Store:
             ]
             if ops:
                 outbox.append(self.db, [Entry("put back", ops)], now)
+        return len(rows)
+
+    def take_code(self, handlers: str, *, now: int) -> int:
+        """Note the hash of all handlers' code; when it has changed, pages that failed in a handler are due now.
+
+        Dead ones come back too: what killed them may be mended. Returns how many pages that are.
+        """
+        if self.db.value("SELECT handlers FROM meta") == handlers:
+            return 0
+        with self.db.write():
+            self.check_identity()
+            rows = self.db.rows(FAILED_IN_HANDLER)
+            round_ = self._open_round("code changed", now) if rows else 0
+            self.db.many(TRY_AGAIN, [(now, round_, page) for page, *_ in rows])
+            self.db.run("UPDATE meta SET handlers = ?", (handlers,))
+            ops: list[Op] = [("p", page, host, "-", now, shift(priority)) for page, host, priority in rows]
+            if ops:
+                outbox.append(self.db, [Entry("code changed", ops)], now)
         return len(rows)
 
     def follow(self, rules: HostRules, *, now: int) -> int:

@@ -20,6 +20,8 @@ REJECTED = "SELECT count(*) FROM rejections"
 REJECTION = """SELECT r.type || ' ' || r.key || ' on ' || p.url || ': ' || r.reason
 FROM rejections r JOIN pages p ON p.id = r.page LIMIT 1"""
 UNREAD = "SELECT canonical FROM pages WHERE state = 'done' AND code = ? AND kind = 'page'"
+FAILING = """SELECT count(*), min(url || ': ' || coalesce(error, '')) FROM pages INDEXED BY pages_failing
+WHERE state = 'pending' AND failures > 0"""
 ROUND = "SELECT (SELECT fence FROM meta) - fence, started_at FROM rounds ORDER BY number DESC LIMIT 1"
 MOVED = """SELECT count(*) FILTER (WHERE gone = 0 AND first_seen >= :since),
   count(*) FILTER (WHERE gone = 0 AND first_seen < :since), count(*) FILTER (WHERE gone = 1)
@@ -49,6 +51,8 @@ class Summary:
     unmatched_url: str | None
     dropped: Mapping[str, int] = field(default_factory=dict)
     stale: int = 0
+    failing: int = 0  # pages that failed and are tried again
+    failure: str | None = None
     attempts: int = 0  # of the newest round
     new: int = 0  # records that the newest round found, changed or lost
     changed: int = 0
@@ -75,6 +79,7 @@ def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -
     read_by = codes_used(store)
     unmatched = db.one(UNMATCHED, (NO_HANDLER,)) if NO_HANDLER in read_by else None
     rejection = db.one(REJECTION)
+    failing, failure = db.rows(FAILING)[0]
     attempts, since = db.one(ROUND) or (0, 0)
     new, changed, gone = db.rows(MOVED, {"since": since})[0]
     return Summary(
@@ -88,6 +93,8 @@ def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -
         unmatched_url=unmatched[0] if unmatched else None,
         dropped=dropped_links(store) if dropped else {},
         stale=_stale(read_by, codes),
+        failing=failing,
+        failure=failure,
         attempts=attempts,
         new=new,
         changed=changed,
@@ -159,6 +166,8 @@ def sentences(facts: Summary) -> Iterator[str]:
     """The summary as lines for people, problems first."""
     for reason, (count, url) in sorted(facts.dead.items()):
         yield f"{counted(count, 'page')} dead ({reason}), e.g. {url}"
+    if facts.failing:
+        yield f"{counted(facts.failing, 'page')} failed and tried again later, e.g. {facts.failure}"
     if facts.rejected:
         yield f"{counted(facts.rejected, 'record')} rejected, e.g. {facts.rejection}"
     if facts.unmatched:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from limpet_store.message import rfc3339
 from limpet_store.store import Store
 
 CHUNK = 500  # rows in one read
 DEAD = """SELECT id, url, reason, status, error, parent FROM pages NOT INDEXED
 WHERE state = 'dead' AND id > ? ORDER BY id LIMIT ?"""
+FAILING = """SELECT url, failures, error, due_at FROM pages INDEXED BY pages_failing
+WHERE state = 'pending' AND failures > 0 ORDER BY id LIMIT ?"""
 REJECTED = """SELECT r.page, r.n, p.url, r.type, r.key, r.reason, r.value FROM rejections r
 JOIN pages p ON p.id = r.page WHERE (r.page, r.n) > (?, ?) ORDER BY r.page, r.n LIMIT ?"""
 
@@ -28,6 +31,14 @@ def dead(store: Store) -> Iterator[dict[str, Any]]:
                 "linked_from": _url(store, parent),
             }
             last = id_
+
+
+def failing(store: Store, most: int = CHUNK) -> list[dict[str, Any]]:
+    """Pages that failed and are tried again, oldest first, up to `most`: when, and why they failed."""
+    return [
+        {"kind": "failing page", "url": url, "failures": failures, "error": error, "due": rfc3339(due)}
+        for url, failures, error, due in store.db.rows(FAILING, (most,))
+    ]
 
 
 def rejected(store: Store) -> Iterator[dict[str, Any]]:

@@ -93,7 +93,7 @@ def test_a_store_that_went_back_in_time_is_noticed(crawled: Path) -> None:
     assert (gone.code, gone.out) == (2, "")
     assert "the store went back in time" in gone.err
 
-    edit(crawled, f"INSERT INTO outbox VALUES ({kept.split('.')[0]}, 'another', 'x', '[]', '', 0)")
+    edit(crawled, f"INSERT INTO outbox VALUES ({kept.split('.')[0]}, 'another', 'x', '[]', '', 0, 0)")
     assert "the store went back in time" in limpet("changes", crawled, "--since", kept).err
 
 

@@ -17,7 +17,7 @@ from limpet.demo.shop import ShopServer
 from limpet.engine import Engine
 
 FIELDS = [
-    "crawl", "site_file", "store", "at", "problems", "pages", "dead", "in_flight", "next_due", "records", "versions",
+    "crawl", "site_file", "store", "at", "problems", "pages", "dead", "failing", "in_flight", "next_due", "records", "versions",
     "rejected", "unmatched", "stale", "requests", "repeat_rate", "round", "hosts_total", "hosts", "workers", "redis",
     "lag",
 ]  # fmt: skip
