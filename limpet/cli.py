@@ -57,6 +57,7 @@ class Commands(click.Group):
             return None
         module = importlib.import_module(f"limpet.commands.{name.removeprefix('_')}")
         command: click.Command = module.command
+        command.short_help = SUMMARY[name]
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -90,7 +91,7 @@ def limpet(ctx: click.Context) -> None:
     exactly once.
 
     Exit codes: 0 complete; 1 limpet failed; 2 wrong use; 3 complete, with dead pages or rejected records; 4 stopped
-    early; 5 complete without a single record; 130 or 143 interrupted, work released.
+    early; 5 complete without a single record; 130 or 143 interrupted (Ctrl-C; SIGTERM, SIGHUP), work released.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

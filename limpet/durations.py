@@ -10,7 +10,7 @@ import click
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
-class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions alone  # type: ignore[type-arg]  # generic only in newer clicks
+class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only in newer clicks
     """Reads `90`, `90s`, `5m`, `24h` or `7d` as seconds."""
 
     name = "duration"

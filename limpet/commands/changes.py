@@ -21,7 +21,7 @@ from limpet_store.store import Store
 POLL = 0.1  # seconds between two looks at whether somebody has committed
 
 
-@click.command(short_help="The messages.")
+@click.command()
 @site_argument
 @click.option(
     "--since", metavar="POSITION", help="Only what came after; a POSITION is what an earlier run printed."

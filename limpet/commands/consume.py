@@ -12,7 +12,7 @@ from limpet.consuming import Consume
 from limpet.engine import Engine
 
 
-@click.command(short_help="Run a pool of workers.")
+@click.command()
 @site_argument
 @click.option(
     "--workers",

@@ -13,7 +13,7 @@ from limpet.durations import Duration
 from limpet.engine import Engine
 
 
-@click.command(short_help="Crawl a site.")
+@click.command()
 @site_argument
 @click.option(
     "--workers",

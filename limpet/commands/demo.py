@@ -20,7 +20,7 @@ from limpet_store.errors import UsageError
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-@click.command(short_help="Crawl the built-in shop while it is killed, and check every value.")
+@click.command()
 @click.option(
     "--runs",
     type=click.IntRange(1, 100),

@@ -13,7 +13,7 @@ from limpet.exits import Exit
 from limpet.shown import one_line
 
 
-@click.command(short_help="Look at this machine.")
+@click.command()
 @optional_site_argument
 @place_options
 def command(site_file: Path | None, **options: Any) -> int:

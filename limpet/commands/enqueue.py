@@ -21,7 +21,7 @@ from limpet_store.errors import FrontierError, UsageError
 from limpet_store.store import wall_ms
 
 
-@click.command(short_help="Add URLs.")
+@click.command()
 @site_argument
 @click.argument("urls", nargs=-1, metavar="[URL]... [-]")
 @click.option("--file", "file", type=click.File("rb"), metavar="F", help="Read lines from F; - is stdin.")

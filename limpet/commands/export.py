@@ -17,7 +17,7 @@ from limpet_store.errors import UsageError
 FORMATS = {"jsonl": jsonl, "csv": table}
 
 
-@click.command(short_help="The records.")
+@click.command()
 @site_argument
 @click.option("--type", "type_", metavar="T", help="Only the records of this type.")
 @click.option(

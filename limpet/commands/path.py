@@ -13,7 +13,7 @@ from limpet.exits import Exit
 from limpet.load import load_site
 
 
-@click.command(short_help="Where the database is.")
+@click.command()
 @site_argument
 @place_options
 def command(site_file: Path, **options: Any) -> int:

@@ -18,7 +18,7 @@ from limpet_store.summary import counted
 POLL = 0.2  # seconds between two looks at another's rebuild
 
 
-@click.command(short_help="Build the frontier again.")
+@click.command()
 @site_argument
 @place_options
 def command(site_file: Path, **options: Any) -> int:

@@ -22,7 +22,7 @@ from limpet_store.valkey import stop_server
 SUFFIXES = ("", "-wal", "-shm", "-journal", ".published", ".lock")  # the lock last: it is held meanwhile
 
 
-@click.command(short_help="Start over.")
+@click.command()
 @site_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @place_options

@@ -19,7 +19,7 @@ from limpet_store import trouble
 from limpet_store.store import Store
 
 
-@click.command(short_help="How a crawl stands.")
+@click.command()
 @optional_site_argument
 @click.option("--json", "machine", is_flag=True, help="One JSON object; its fields are stable.")
 @click.option(

@@ -21,7 +21,7 @@ from limpet_store.presence import anyone_working
 WORDS = {True: "ok", False: "FAILED", None: "skipped"}
 
 
-@click.command(short_help="Check the invariants.")
+@click.command()
 @site_argument
 @place_options
 def command(site_file: Path, **options: Any) -> int:
