@@ -133,7 +133,8 @@ def _key(value: Any) -> str | int:
 
 
 def _part(value: Any) -> str:
-    return _word(value, "part") if value != "" else ""
+    absent = isinstance(value, Missing)  # which is not to be compared
+    return "" if not absent and value == "" else _word(value, "part")
 
 
 def _data(value: Any) -> Mapping[str, JSON]:

@@ -18,6 +18,7 @@ from limpet_store.items import Extracted, Link, Record, Rejection
 Handler = Callable[[Page], Any]
 _FRAMES = 5
 _WORDS = 500  # characters of a foreign exception's text
+_NOT_ABSOLUTE = "not an absolute http or https URL; page.link() makes one"
 
 
 def run(name: str, handler: Handler, page: Page, names: Container[str], max_links: int) -> Extracted:
@@ -76,13 +77,17 @@ class _Basket:
 
 
 def _plain(link: Link) -> Link:
-    if not isinstance(link.url, str) or not link.url.startswith(("http://", "https://")):
-        raise clean.Refused("not an absolute http or https URL; page.link() makes one")
+    if not isinstance(link.url, str):
+        raise clean.Refused(_NOT_ABSOLUTE)
+    url = clean.text(link.url, "url")
+    if not url.startswith(("http://", "https://")):
+        raise clean.Refused(_NOT_ABSOLUTE)
     if link.to is not None and not isinstance(link.to, str):
         raise clean.Refused("to: the name of a handler")
     if not isinstance(link.priority, int) or abs(link.priority) > 1_000_000:
         raise clean.Refused("priority: an integer within a million")
-    return Link(clean.text(link.url, "url"), link.to, clean.handed_down(link.data), int(link.priority))
+    to = None if link.to is None else clean.text(link.to, "to")
+    return Link(url, to, clean.handed_down(link.data), int(link.priority))
 
 
 def _items(name: str, handler: Handler, page: Page) -> Iterator[object]:
@@ -94,7 +99,7 @@ def _items(name: str, handler: Handler, page: Page) -> Iterator[object]:
         yield Rejection("", "", clean.printable(f"{name} ended early: {error}"))
     except MemoryError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # sys.exit() is the handler's failure, not the end of its worker
         raise ExtractError(_story(name, handler, page, error)) from error
 
 
@@ -108,7 +113,7 @@ def _iterable(given: Any) -> Iterable[object]:
     return given  # type: ignore[no-any-return]
 
 
-def _story(name: str, handler: Handler, page: Page, error: Exception) -> str:
+def _story(name: str, handler: Handler, page: Page, error: BaseException) -> str:
     """The exception in a line, and the lines of the site file that it came through."""
     ours = isinstance(error, ExtractError)
     words = str(error) if ours else traceback.format_exception_only(error)[-1].strip()

@@ -33,9 +33,10 @@ class MissingValue(ExtractError):
 class Missing(str):
     """What `Page.one` found nowhere: a string that spoils the record it ends up in, and no more.
 
-    It is false, and string methods give it back. It cannot be computed with: a number of it, a split or an
-    f-string raises MissingValue, which ends the handler there and keeps what was yielded before. Its text is
-    one NUL, which no record may contain, so that what is joined from it is refused too.
+    It is false, and string methods that make text of text give it back. It cannot be computed with: a number of
+    it, a split, an f-string, a comparison (but with itself), a search in it, a look-up by it raise MissingValue,
+    which ends the handler there and keeps what was yielded before. Its text is one NUL, which no record may
+    contain, so that what is joined from it is refused too.
     """
 
     selector: str
@@ -54,6 +55,12 @@ class Missing(str):
     def _same(self, *_: object, **__: object) -> Missing:
         return self
 
+    def _is(self, other: object) -> bool:
+        return self is other or self._refuse()
+
+    def _is_not(self, other: object) -> bool:
+        return self is not other and self._refuse()
+
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise MissingValue(f"nothing at {self.selector!r}")
 
@@ -64,12 +71,17 @@ _SAME = (
     "title translate upper zfill"
 )
 _REFUSE = (
-    "__float__ __int__ __index__ __iter__ __format__ encode split rsplit splitlines partition rpartition"
+    "__float__ __int__ __index__ __iter__ __format__ __len__ __hash__ __contains__ __lt__ __le__ __gt__ __ge__ "
+    "count encode endswith find format_map index isalnum isalpha isascii isdecimal isdigit isidentifier islower "
+    "isnumeric isprintable isspace istitle isupper partition rfind rindex rpartition rsplit split splitlines "
+    "startswith"
 )
 for _name in _SAME.split():
     setattr(Missing, _name, Missing._same)
 for _name in _REFUSE.split():
     setattr(Missing, _name, Missing._refuse)
+setattr(Missing, "__eq__", Missing._is)  # noqa: B010 - in the class it would take __hash__ with it
+setattr(Missing, "__ne__", Missing._is_not)  # noqa: B010
 
 
 class Page:
@@ -140,6 +152,10 @@ class Page:
         `of` is the selector to look below (of several, the first), instead of the whole page. Where nothing
         is, or only whitespace, it gives `default`; without a default a `Missing`, which rejects the record it
         is put in, leaves the record's previous version untouched, and is counted.
+
+        To compute with a `Missing` ends the handler; ask `if value` first where it may be so. What takes it as the
+        argument of another object's method cannot be stopped: `value in "a text"` and `text.replace(value, "")` see
+        a text of one NUL, and so does `re`, which may remove it: `re.sub("[^0-9]", "", value)` is "", and stored.
         """
         root = self._below(of)
         found = markup.select(css, self._is_xml)(root) if root is not None else ()

@@ -73,11 +73,63 @@ def test_a_missing_value_survives_string_methods():
         lambda v: v.partition(":"),
         lambda v: v.encode(),
         lambda v: [1, 2][v],
+        len,
+        hash,
+        lambda v: v == "In stock",
+        lambda v: v != "In stock",
+        lambda v: "In stock" == v,  # noqa: SIM300
+        lambda v: v == page("<p>").one(".sku"),
+        lambda v: v < "b",
+        lambda v: "a" >= v,  # noqa: SIM300
+        lambda v: "new" in v,
+        lambda v: v in ["In stock", "Sold out"],
+        lambda v: v in {"In stock", "Sold out"},
+        lambda v: {"In stock": True}.get(v, False),
+        lambda v: v.startswith("SALE"),
+        lambda v: v.isdigit(),
     ],
 )
 def test_a_missing_value_cannot_be_computed_with(use):
     with pytest.raises(MissingValue, match=r"nothing at '\.sku'"):
         use(page("<p>").one(".sku"))
+
+
+ARGUMENTS = {
+    "__contains__": "a", "__format__": "", "__getitem__": 0, "__mul__": 2, "__rmul__": 2, "center": 9, "count": "a",
+    "endswith": "a", "find": "a", "format_map": {}, "index": "a", "join": [], "ljust": 9, "partition": "a",
+    "removeprefix": "a", "removesuffix": "a", "rfind": "a", "rindex": "a", "rjust": 9, "rpartition": "a",
+    "startswith": "a", "translate": {}, "zfill": 9, "__add__": "a", "__mod__": 1, "__rmod__": "a", "__eq__": "a",
+    "__ne__": "a", "__lt__": "a", "__le__": "a", "__gt__": "a", "__ge__": "a",
+}  # fmt: skip
+# What every object has, and what does not look at the text.
+OBJECT = set(dir(object)) - {
+    "__eq__",
+    "__ne__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__hash__",
+    "__str__",
+}
+HARMLESS = OBJECT | {"__getnewargs__", "maketrans"}
+
+
+@pytest.mark.parametrize("name", sorted(({*dir(str)} - HARMLESS) | {"__format__"}))
+def test_no_method_of_str_computes_with_a_missing_value(name):
+    missing = page("<p>").one(".sku")
+    arguments = ("a", "b") if name == "replace" else (ARGUMENTS[name],) if name in ARGUMENTS else ()
+    try:
+        assert isinstance(getattr(missing, name)(*arguments), Missing)
+    except MissingValue:
+        pass
+
+
+def test_a_missing_value_is_itself():
+    missing = page("<p>").one(".sku")
+    assert missing == missing
+    assert not missing != missing  # noqa: SIM202
+    assert missing in [missing]
 
 
 def test_a_missing_value_that_leaks_into_another_string_spoils_it():

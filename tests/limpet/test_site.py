@@ -1,6 +1,7 @@
 """What a site accepts, which handler a page goes to, and what comes of running it."""
 
 import gc
+import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
@@ -336,11 +337,36 @@ def test_a_missing_value_rejects_the_record_it_is_in_and_no_more():
 def test_a_missing_value_deep_in_the_data_or_leaked_into_a_string_rejects_too():
     def give(page):
         yield Record("p", "1", {"a": [{"b": page.one("x")}]})
-        yield Record("p", "2", {page.one("x"): 1})
-        yield Record("p", "3", {"a": "-".join(["n", page.one("x")])})
-        yield Record("p", "4-" + page.one("x"))
+        yield Record("p", "2", {"a": "-".join(["n", page.one("x")])})
+        yield Record("p", "3-" + page.one("x"))
+        yield Record("p", "4", part=page.one("x"))
+        yield Record(page.one("x"), "5")
 
-    assert [r.key for r in run(give).rejections] == ["1", "2", "3", ""]
+    assert [r.key for r in run(give).rejections] == ["1", "2", "", "4", "5"]
+
+
+def test_a_comparison_with_a_missing_value_stores_nothing():
+    def give(page):
+        yield RECORD
+        yield Record("p", "8", {"in_stock": page.one(".stock") == "In stock"})
+
+    found = run(give)
+    assert found.records == [RECORD]
+    assert found.rejections == [Rejection("", "", "give ended early: nothing at '.stock'")]
+
+
+def test_a_link_of_missing_values_is_rejected_alone():
+    def give(page):
+        yield Link(page.one("x"))
+        yield Link("http://h.example/2", page.one("x"))
+        yield RECORD
+
+    found = run(give)
+    assert found.records == [RECORD]
+    assert [r.reason for r in found.rejections] == [
+        "link not followed: url: nothing at 'x'",
+        "link not followed: to: nothing at 'x'",
+    ]
 
 
 def test_a_missing_value_that_is_computed_with_ends_the_handler_and_keeps_what_came_before():
@@ -465,9 +491,21 @@ def test_an_exception_becomes_an_error_with_the_lines_of_the_site_file():
 
 def test_an_error_after_something_was_missing_says_so():
     def give(page):
-        return [{}[page.one(".sku")]]
+        page.one(".sku")
+        raise KeyError
 
     with pytest.raises(ExtractError, match=r"nothing was found at '\.sku'"):
+        run(give)
+
+
+def test_a_handler_that_exits_fails_its_page_and_not_the_worker():
+    def give(page):
+        yield RECORD
+        sys.exit(3)
+
+    with pytest.raises(
+        ExtractError, match=r"^give: SystemExit: 3\n  test_site.py:\d+ in give: sys.exit\(3\)$"
+    ):
         run(give)
 
 
@@ -498,7 +536,7 @@ def test_an_exceptions_text_is_made_fit_for_every_store():
     assert len(str(caught.value)) < 1000
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, MemoryError])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_what_ends_a_process_passes_through(error):
     def give(page):
         yield RECORD
