@@ -4,15 +4,17 @@ import ast
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import click
 import pytest
 
 from limpet.cli import SUMMARY, limpet
-from limpet.demo.shop import ShopServer
+from limpet.demo.shop import Shop, ShopServer
 from limpet.exits import Exit
 from limpet.load import load_site
 from limpet.settings import NAMES
@@ -37,7 +39,13 @@ def python_in(document):
     ]
 
 
-BLOCKS = [(document, line, text) for document in DOCUMENTS for line, text in python_in(document)]
+SUBSCRIBER = ROOT / "docs/messages.md"
+BLOCKS = [
+    (document, line, text)
+    for document in DOCUMENTS
+    if document != SUBSCRIBER
+    for line, text in python_in(document)
+]
 
 
 def sources(*suffixes):
@@ -80,6 +88,47 @@ def test_the_site_of_the_readme_has_fifteen_lines_and_crawls_the_shop(tmp_path):
     assert {record["key"]: record["data"]["price"] for record in records} == wanted
 
 
+def test_the_subscriber_of_the_messages_applies_each_once_however_often_it_is_read(tmp_path):
+    ((_, subscriber),) = python_in(SUBSCRIBER)
+    assert len(subscriber.splitlines()) <= 20
+    (tmp_path / "subscriber.py").write_text(subscriber)
+    ((_, site_text),) = python_in(ROOT / "README.md")
+    site = tmp_path / "shop.py"
+
+    def read(messages):
+        command = [sys.executable, "subscriber.py"]
+        done = subprocess.run(
+            command, cwd=tmp_path, input=messages, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        with closing(sqlite3.connect(tmp_path / "prices.db")) as db:
+            return dict(db.execute("SELECT sku, price FROM prices")), done.stderr
+
+    def on_the_site():
+        return {sku: values["price"] for sku, values in shop.expected().items()}
+
+    with ShopServer(Shop(listings=2, products=6), log_path=tmp_path / "log") as shop:
+        site.write_text(site_text.replace("http://127.0.0.1:8000", shop.url))
+        run("crawl", str(site))
+        first = run("changes", str(site))
+        assert read(first)[0] == on_the_site()
+        shop.change_prices([1, 3])
+        run("crawl", str(site), "--refresh")
+        every = run("changes", str(site))
+        assert read(every)[0] == read(first)[0] == on_the_site(), "older messages change nothing"
+
+    messages = [json.loads(line) for line in every.splitlines()]
+    example = json.loads(re.search(r"```json\n(.*?)```", SUBSCRIBER.read_text("utf-8"), re.S)[1])
+    like_it = next(message for message in messages if message["type"] == example["type"])
+    assert (set(example), set(example["data"])) == (set(like_it), set(like_it["data"]))
+    known = messages[0]
+    gone = known | {"id": f"{known['subject']}:9.9", "type": "limpet.record.gone"}
+    prices, said = read(json.dumps(gone) + '\n{"id": "gap:9", "type": "limpet.gap", "data": {}}\n')
+    assert known["data"]["key"] not in prices
+    assert len(prices) == 5
+    assert "limpet export" in said
+
+
 def test_a_link_in_a_document_leads_to_a_file_and_a_heading():
     for document in DOCUMENTS:
         for target in re.findall(r"\]\(([^)\s]+)\)", document.read_text("utf-8")):
@@ -98,10 +147,7 @@ def test_a_file_that_a_document_names_is_there():
         for name in re.findall(r"`([\w./-]+\.(?:py|lua|sql))`", document.read_text("utf-8")):
             if name in ("shop.py", "lua/rebuild_*.lua"):
                 continue
-            # `store/canonical.py` is short for store/limpet_store/canonical.py
-            first, _, rest = name.partition("/")
-            tails = {name, f"{first}/limpet_{first}/{rest}"}
-            found = any(path == tail or path.endswith(f"/{tail}") for path in known for tail in tails)
+            found = any(path == name or path.endswith(f"/{name}") for path in known)
             assert found, f"{document.name}: {name}"
 
 
