@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from limpet import settings
-from limpet.home import NETWORK, filesystem
+from limpet.home import NETWORK, database_path, filesystem
 from limpet.load import load_site
 from limpet.looking import embedded_url, server_facts
 from limpet.settings import NAMES, Settings
@@ -44,7 +44,7 @@ def examine(site_file: Path | None, flags: dict[str, object]) -> Checkup:
         _embedded(chosen.home, found)
     else:
         _redis(chosen.redis_url, found)
-    found.facts += _settings(chosen)
+    found.facts += _settings(chosen, named=bool(name))
     return found
 
 
@@ -148,9 +148,13 @@ def _redis(url: str, found: Checkup) -> None:
     )
 
 
-def _settings(chosen: Settings) -> Iterator[tuple[str, str]]:
+def _settings(chosen: Settings, *, named: bool) -> Iterator[tuple[str, str]]:
     for name, (option, variable) in NAMES.items():
         value = getattr(chosen, name)
+        if name == "store_path" and not named and chosen.origins[name] == "default":
+            value = database_path(chosen.home, "<crawl>")
         if name == "redis_url":
             value = shown(value) if value else "embedded"
-        yield option, f"{value if value is not None else 'none'}  ({chosen.origins[name]}; {variable})"
+        origin = chosen.origins[name]
+        told = origin if variable in origin else f"{origin}; {variable}"
+        yield option, f"{value if value is not None else 'none'}  ({told})"

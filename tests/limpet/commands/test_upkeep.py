@@ -172,7 +172,7 @@ def test_doctor_shows_the_machine_and_where_each_setting_comes_from(crawled: Pat
 
     assert ran.code == 0
     assert found["--home"] == f"{tmp_path}/h  (flag --home; LIMPET_HOME)"
-    assert found["--workers"] == "3  (environment LIMPET_WORKERS; LIMPET_WORKERS)"
+    assert found["--workers"] == "3  (environment LIMPET_WORKERS)"
     assert found["--redis"] == "embedded  (default; LIMPET_REDIS_URL)"
     assert found["site"] == "shop, handlers: listing, product"
     assert {"python", "sqlite", "cpus", "home", "store", "embedded server", "socket"} <= found.keys()
@@ -182,6 +182,12 @@ def test_doctor_shows_the_machine_and_where_each_setting_comes_from(crawled: Pat
 def test_doctor_needs_no_site_file(tmp_path: Path) -> None:
     assert limpet("doctor", cwd=tmp_path).code == 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_doctor_names_no_database_where_there_is_no_crawl_and_no_variable_twice(tmp_path: Path) -> None:
+    found = facts(limpet("doctor", cwd=tmp_path, env={"LIMPET_WORKERS": "2"}).out)
+    assert found["--store"].startswith(f"{tmp_path}/.limpet/<crawl>.db")
+    assert found["--workers"] == "2  (environment LIMPET_WORKERS)"
 
 
 def test_doctor_looks_into_the_store(crawled: Path) -> None:
