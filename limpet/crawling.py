@@ -15,7 +15,7 @@ from limpet.stopping import Stopping
 from limpet_producer import enqueue
 from limpet_store import rounds, standing, summary
 from limpet_store.content import canonical_json, content_hash
-from limpet_store.errors import FrontierError
+from limpet_store.errors import FrontierError, ServerRefused
 from limpet_store.message import rfc3339
 from limpet_store.store import StoreReborn, wall_ms
 from limpet_store.summary import counted
@@ -183,7 +183,7 @@ class Crawl:
         pool.stop()
         try:
             self.engine.recover()
-        except FrontierError as error:
+        except (FrontierError, ServerRefused) as error:
             say(f"Redis is away ({plain(str(error))}): the frontier is rebuilt by the next run")
 
     def _ended(self) -> bool:
@@ -218,6 +218,7 @@ class Crawl:
         if time.monotonic() < self._look_again:
             return False
         began = time.monotonic()
+        self._look_again = began + 1.0
         try:
             now = self.engine.now()
         except FrontierError:

@@ -115,7 +115,7 @@ class Engine:
     def revive_server(self) -> None:
         """Start the embedded server again if it has died; a server elsewhere is somebody else's care."""
         if self.embedded:
-            ensure_server(self.settings.home)
+            ensure_server(self.settings.home, timeout=1.0)
 
     @cached_property
     def facts(self) -> ServerFacts:

@@ -12,7 +12,7 @@ import redis
 from limpet.engine import Engine, worker_environ, worker_flags
 from limpet_consumers.supervisor import Supervisor
 from limpet_store import rounds
-from limpet_store.errors import FrontierError, StoreError
+from limpet_store.errors import FrontierError, ServerRefused, StoreError
 
 log = logging.getLogger("limpet.pool")
 
@@ -62,7 +62,16 @@ class Pool:
             if not self._trouble:
                 log.warning("Redis is away: %s", error)
             self._trouble = True
+            self._revive()
+
+    def _revive(self) -> None:
+        """Start the embedded server again if it has died. One that lives and does not answer is waited for."""
+        if self._stopping:
+            return
+        try:
             self._engine.revive_server()
+        except ServerRefused as error:
+            log.info("%s", error)
 
     def _bury(self, name: str) -> None:
         """A worker and its horses are gone: its pages are visible again at once."""

@@ -40,6 +40,7 @@ class Asked(threading.local):
 
     until = float("inf")  # monotonic seconds
     private = False
+    target = ""  # path and query as they are to be sent
 
 
 asked = Asked()
@@ -102,11 +103,18 @@ class _HTTPS(_Connection, HTTPSConnection):  # type: ignore[misc]
     pass
 
 
-class _HTTPPool(HTTPConnectionPool):
+class _AsAsked:
+    """Mixed into urllib3's pools: it would spell escapes its own way, and the page's key is its URL to the letter."""
+
+    def _make_request(self, conn: Any, method: str, url: str, **more: Any) -> Any:
+        return super()._make_request(conn, method, asked.target or url, **more)  # type: ignore[misc]
+
+
+class _HTTPPool(_AsAsked, HTTPConnectionPool):  # type: ignore[misc]
     ConnectionCls = _HTTP
 
 
-class _HTTPSPool(HTTPSConnectionPool):
+class _HTTPSPool(_AsAsked, HTTPSConnectionPool):  # type: ignore[misc]
     ConnectionCls = _HTTPS
 
 

@@ -47,6 +47,7 @@ class Transport:
         addresses each may take the time-out for connections."""
         began, cpu = time.monotonic(), time.thread_time()
         asked.until, asked.private = began + deadline, request.private
+        asked.target = "/" + request.url.split("/", 3)[3]
         try:
             response = self._send(request, deadline)
             try:

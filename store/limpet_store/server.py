@@ -161,7 +161,9 @@ class Server:
     """
 
     def __init__(self, url: str, *, timeout: float = 5.0) -> None:
-        self._init(connect(url, timeout=timeout).connection_pool.make_connection, twin=False)
+        pool = connect(url, timeout=timeout).connection_pool
+        # Not the pool's own way of making one: it counts, and refuses after the hundredth.
+        self._init(lambda: pool.connection_class(**pool.connection_kwargs), twin=False)
 
     @classmethod
     def from_client(cls, fake: redis.Redis) -> Self:
@@ -213,7 +215,10 @@ class Server:
         if self._owner != (os.getpid(), threading.get_ident()):
             raise WrongProcess("a Redis connection is used in a process or thread that did not open it")
         if self._connection is None:
-            fresh = self._make()
+            try:
+                fresh = self._make()
+            except (RedisError, OSError) as error:
+                raise FrontierUnavailable(f"Redis: {error}") from error
             if not self._twin:
                 self._run_id = _run_id(_exchange(fresh, ("INFO", "server")))
             return fresh

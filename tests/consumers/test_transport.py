@@ -245,3 +245,10 @@ def test_the_reason_of_a_failure_does_not_quote_the_url() -> None:
 )
 def test_public_addresses_are_told_from_private_ones(address: str, public: bool) -> None:
     assert is_public(address) is public
+
+
+@pytest.mark.parametrize("target", ["/p/%c3%a9", "/p/%zz9", "/p/50%", "/a|b", "/[x]", "/q?", "/?", "/a//b"])
+def test_a_url_is_sent_to_the_letter(target: str) -> None:
+    with serving(lambda peer: peer.sendall(OK + b"Content-Length: 0\r\n\r\n")) as (url, asked):
+        Transport().fetch(Request(url.rstrip("/") + target, private=True), 5)
+    assert asked[0].split(b" ")[1] == target.encode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from unittest import mock
 
 from crash import scenarios, shop
@@ -12,6 +13,7 @@ from crash.scenarios import Scenario, crawl, flush, help_out
 from crash.world import HOME, Process, World
 
 from limpet_producer import enqueue
+from limpet_store.errors import FrontierUnavailable
 from limpet_store.frontier import Frontier
 
 LEASE = 20_000
@@ -95,7 +97,10 @@ def _case(scenario: Scenario, others: Callable[[World], None]) -> Preemption:
         else:
             with Process(world, token, alone=False) as process:
                 enqueue.seeds(process.store, process.site.seeds, process.rules, now=process.now())
-                process.relay()
+                with suppress(
+                    FrontierUnavailable
+                ):  # somebody has been rebuilding for too long: the workers relay
+                    process.relay()
         help_out(world, token, wait=True)
 
     name = f"{scenario.name}, meanwhile {others.__name__.replace('_', ' ')}"

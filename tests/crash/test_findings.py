@@ -20,7 +20,6 @@ def world() -> Iterator[World]:
     made.clean()
 
 
-@pytest.mark.xfail(strict=True, reason="C-5: the token's deadline is a time of the clock that was set back")
 def test_a_dead_rebuilder_does_not_outlive_a_clock_that_is_set_back(world: World) -> None:
     crawl(world, "one")
     with Process(world, "two") as process:
@@ -30,7 +29,6 @@ def test_a_dead_rebuilder_does_not_outlive_a_clock_that_is_set_back(world: World
         assert process.rebuild() is not None
 
 
-@pytest.mark.xfail(strict=True, reason="C-6: the token of the dead stands")
 def test_a_restart_does_not_wait_for_a_dead_rebuilder(world: World) -> None:
     crawl(world, "one")
     with Process(world, "two") as process:
@@ -41,7 +39,6 @@ def test_a_restart_does_not_wait_for_a_dead_rebuilder(world: World) -> None:
         assert process.frontier.cursor() is not None
 
 
-@pytest.mark.xfail(strict=True, reason="C-6: the relay takes another rebuilder's token for its work done")
 def test_a_crawl_is_not_over_before_all_is_relayed(world: World) -> None:
     crawl(world, "one")
     with Process(world, "two") as process:

@@ -25,6 +25,7 @@ import fakeredis._helpers
 import fakeredis._socket._base
 import fakeredis.commands_mixins.server_mixin
 
+import limpet.engine
 import limpet_consumers.clock
 import limpet_consumers.decide
 import limpet_consumers.step
@@ -74,6 +75,9 @@ class Clock:
     def redis(self) -> float:
         return (self.ms + self.skew) / 1000
 
+    def _sleep(self, seconds: float) -> None:
+        self.ms += round(seconds * 1000)
+
     @contextmanager
     def running(self) -> Iterator[None]:
         """Everything below that asks for the time asks this clock; chance is taken out as well."""
@@ -89,6 +93,8 @@ class Clock:
                 limpet_store.store,
             ):
                 stack.enter_context(mock.patch.object(module, "time", fake))
+            waiting = SimpleNamespace(monotonic=self.boot, sleep=self._sleep)
+            stack.enter_context(mock.patch.object(limpet.engine, "time", waiting))
             for module in (limpet_consumers.decide, limpet_consumers.step):
                 stack.enter_context(mock.patch.object(module, "random", even))
             yield

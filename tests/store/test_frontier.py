@@ -267,3 +267,10 @@ def test_a_clock_that_was_set_back_holds_nothing_up(any_server: Server) -> None:
     any_server.command("HSET", f"{frontier.prefix}:h:1", "s", hour_ahead)
     any_server.command("SET", f"{frontier.prefix}:clock", hour_ahead)
     assert lease(frontier) == [1]
+
+
+def test_a_slot_further_ahead_than_any_allowed_delay_holds_nothing_up(any_server: Server) -> None:
+    frontier = built(any_server, row(1, host(delay=1_000, limit=1)))
+    any_server.command("HSET", f"{frontier.prefix}:h:1", "s", 2**52)
+    fold(frontier, row(2, pages(1, 1)))
+    assert lease(frontier) == [1]

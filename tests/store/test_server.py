@@ -253,3 +253,17 @@ def test_a_connection_is_refused_in_another_thread_and_another_process(server: S
         os._exit(len(raised))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
     assert server.command("PING") == b"PONG"
+
+
+def test_a_connection_that_is_lost_again_and_again_is_made_again_each_time(valkey_url: str) -> None:
+    server = Server(valkey_url)
+    for _ in range(150):
+        assert server.run_id
+        server.close()
+
+
+def test_a_server_that_stays_away_is_unavailable_however_often_it_is_asked(tmp_path: Path) -> None:
+    server = Server(f"unix://{tmp_path}/nobody.sock")
+    for _ in range(150):
+        with pytest.raises(FrontierUnavailable):
+            server.command("PING")

@@ -61,6 +61,8 @@ local function reschedule(host)
     return
   end
   local at = math.max(tonumber(first), tonumber(f[2] or 0), tonumber(f[6] or 0))
+  -- A slot or block further ahead than any allowed delay (25 h, see retry.py) is forgotten by the lease call.
+  if at > NOW + 25 * 3600000 then at = NOW end
   local limit = f[5] == "1" and 1 or tonumber(f[1] or 0)
   if limit > 0 then
     local live = redis.call("ZRANGEBYSCORE", P .. ":l:" .. host, "(" .. int(NOW), "+inf", "WITHSCORES", "LIMIT", 0, limit)

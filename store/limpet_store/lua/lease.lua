@@ -73,6 +73,7 @@ local function serve(host, share)
   local delay, blocked = tonumber(f[1] or 0), tonumber(f[3] or 0)
   local slot = tonumber(f[7] or 0)
   if blocked > NOW + longest then blocked = 0 end
+  if slot > NOW + longest then slot = 0 end
   if f[4] == "1" or blocked > NOW or slot > NOW then return end
   local count = math.min(share, room(host, f))
   if delay > 0 then count = math.min(count, 1, polite) end

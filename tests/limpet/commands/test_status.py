@@ -17,9 +17,9 @@ from limpet.demo.shop import ShopServer
 from limpet.engine import Engine
 
 FIELDS = [
-    "crawl", "site_file", "store", "at", "problems", "pages", "dead", "failing", "in_flight", "next_due", "records", "versions",
-    "rejected", "unmatched", "stale", "requests", "repeat_rate", "round", "hosts_total", "hosts", "workers", "redis",
-    "lag",
+    "crawl", "site_file", "store", "at", "problems", "pages", "dead", "failing", "in_flight", "next_due", "records",
+    "versions", "rejected", "unmatched", "stale", "requests", "repeat_rate", "round", "hosts_total", "hosts",
+    "workers", "redis", "lag",
 ]  # fmt: skip
 RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 NOBODY = "redis://127.0.0.1:1/0"
