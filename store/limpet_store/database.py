@@ -260,6 +260,8 @@ def create_schema(db: Database, meta: Params) -> None:
 def check_schema(db: Database) -> None:
     """Refuse what is no store, and one that a newer limpet wrote."""
     if not has_schema(db):
+        if not db.rows("SELECT 1 FROM sqlite_master"):
+            raise StoreUnavailable(f"{db.path}: the store is not made yet")
         raise UsageError(f"{db.path} is no store of limpet's")
     found = db.value("SELECT schema FROM meta")
     if found > SCHEMA_VERSION:

@@ -19,6 +19,7 @@ from limpet.demo import checking, killing
 from limpet.demo.shop import ShopServer
 from limpet_consumers.process import die_with_parent
 from limpet_store import ops, summary
+from limpet_store.errors import StoreUnavailable
 from limpet_store.presence import living
 from limpet_store.store import Store
 from limpet_store.valkey import stop_server
@@ -125,7 +126,10 @@ class Crawl:
 
     def has(self, sql: str) -> bool:
         """Whether the store is there and the statement finds anything."""
-        return (self.home / f"{self.name}.db").exists() and bool(self.ask(sql))
+        try:
+            return bool(self.ask(sql))
+        except StoreUnavailable:  # not there, or just being made
+            return False
 
     def versions(self) -> dict[str, int]:
         return dict(self.ask("SELECT key, version FROM records WHERE gone = 0"))
