@@ -80,11 +80,11 @@ def server_pid(endpoint: Endpoint) -> int:
 def stop_server(home: Path, *, timeout: float = STOP_TIMEOUT) -> bool:
     """Stop the server of `home` whoever uses it; True when none runs any more."""
     with _LockFile(home) as lock:
-        path = lock.read()
-        if not try_lock(lock.fd):
-            _shut_down(path)
-            if not wait_lock(lock.fd, fcntl.LOCK_EX, timeout):
-                return False
+        path = lock.read() or socket_path(home)
+        free = try_lock(lock.fd)
+        _shut_down(path)  # a server whose home was removed and made again answers although the lock is free
+        if not free and not wait_lock(lock.fd, fcntl.LOCK_EX, timeout):
+            return False
         _clear_away(path)  # under the lock: a starter cannot be using the folder
     return True
 

@@ -178,15 +178,19 @@ def test_a_forked_child_that_stays_does_not_keep_the_server(home: Path) -> None:
         os.waitpid(child, 0)
 
 
-def test_the_last_user_stops_it_although_the_home_was_removed(home: Path) -> None:
-    (home / "inner").mkdir()
-    user = ServerUser(home / "inner")
-    pid = server_pid(ensure_server(home / "inner"))
-    shutil.rmtree(home / "inner")
+@pytest.mark.parametrize("made_again", [False, True])
+def test_the_last_user_stops_it_although_the_home_was_removed(home: Path, made_again: bool) -> None:
+    inner = home / "inner"
+    inner.mkdir()
+    user = ServerUser(inner)
+    pid = server_pid(ensure_server(inner))
+    folder = Path(socket_path(inner)).parent
+    shutil.rmtree(inner)
+    if made_again:  # by a worker that writes down that it lives
+        inner.mkdir()
     assert user.leave()
     eventually(lambda: is_dead(pid))
-    assert not Path(socket_path(home / "inner")).exists()
-    os.rmdir(os.path.dirname(socket_path(home / "inner")))  # made again by asking for it
+    assert not folder.exists()
 
 
 def test_a_server_whose_home_was_removed_makes_way(home: Path) -> None:
