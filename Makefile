@@ -1,7 +1,7 @@
 # Everything a checkout can do. `make demo` and `make test` need Python >= 3.11 and nothing else.
 
 ARGS =
-JOBS ?= 2
+JOBS ?= 3
 UV ?= uv
 RUN := .venv/bin
 
