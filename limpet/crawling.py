@@ -160,6 +160,7 @@ class Crawl:
             while not self._ended():
                 pool.poll(POLL)
                 progress.show()
+                self.store.db.check_file()
                 if self.store.identity() != self.store.source:
                     pool = self._reborn(pool)
         finally:
@@ -183,7 +184,7 @@ class Crawl:
         pool.stop()
         try:
             self.engine.recover()
-        except (FrontierError, ServerRefused) as error:
+        except (FrontierError, ServerRefused, OSError) as error:
             say(f"Redis is away ({plain(str(error))}): the frontier is rebuilt by the next run")
 
     def _ended(self) -> bool:

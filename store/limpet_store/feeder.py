@@ -7,7 +7,7 @@ the read and the row loses nothing: the next feeder starts from the mark that st
 from __future__ import annotations
 
 from limpet_store import outbox
-from limpet_store.ops import Op, shift
+from limpet_store.ops import NOBODY, Op, shift
 from limpet_store.outbox import Entry
 from limpet_store.retry import HORIZON, LONGEST
 from limpet_store.store import Store
@@ -29,6 +29,6 @@ def feed(store: Store, fed: int, now: int) -> int:
         rows = store.db.rows(DUE, (fed, mark, now + LONGEST))
         # The mark goes first: a page is let in only up to the horizon that stands.
         ops: list[Op] = [("f", mark)]
-        ops += [("p", page, host, "-", due, shift(priority)) for page, host, due, priority in rows]
+        ops += [("p", page, host, NOBODY, due, shift(priority)) for page, host, due, priority in rows]
         outbox.append(store.db, [Entry("feed", ops)], now)
     return len(rows)

@@ -75,15 +75,14 @@ class Frontier:
 
     def _call(self, name: str, *args: str | int | bytes) -> Any:
         """One verb; once more when the connection was lost, under the run id of the new one."""
-        script = scripts.load(name)
-        for last in (False, True):
-            try:
-                # Connecting reads the run id: it must be known before the arguments are put together.
-                return self._server.call(script, [self.prefix], (self._server.run_id, *args))
-            except FrontierUnavailable:
-                if last:
-                    raise
-        raise AssertionError("unreachable")
+        try:
+            return self._once(name, args)
+        except FrontierUnavailable:
+            return self._once(name, args)
+
+    def _once(self, name: str, args: Sequence[str | int | bytes]) -> Any:
+        # Connecting reads the run id: it must be known before the arguments are put together.
+        return self._server.call(scripts.load(name), [self.prefix], (self._server.run_id, *args))
 
     def lease(self, nonce: str, want: int, polite: int, *, lease: int, slack: int) -> Leased:
         """Lease up to `want` pages, at most `polite` of them on hosts with a delay; times in milliseconds.

@@ -14,7 +14,6 @@
     :stream          stream  messages, ids <seq>-<n>
     :pace            string  how many requests the last slice let overlap; expires
     :rebuild         string  token of the one rebuilder; expires
-    :relay           string  advice: somebody relays; expires
 
 Nothing here is true by itself: it is the fold of the outbox, and may vanish at any moment (R-1).
 """

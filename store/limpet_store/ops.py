@@ -2,12 +2,12 @@
 
 An op is a flat tuple: one letter and a fixed number of integers and short strings. `due` is in milliseconds,
 `shift` is how many milliseconds earlier than its due time a page sorts among the due ones, `nonce` is the lease
-that the op may end ("" ends any).
+that the op may end ("" ends any, NOBODY none).
 
     n first last host due shift      new pages first..last of one host: visible from `due`, unless already there
     k page host nonce                ack: the page leaves the frontier
     p page host nonce due shift      put back: its lease ends, visible from `due`
-    r first last host due shift      made due again, whoever has it
+    r first last host due shift      made due again; one that is leased is left to its holder
     h host delay max until paused robots probe    the host's facts; `robots`: the page that must come first, or 0
     f mark                           the horizon: pages due up to it are in the frontier
 """
@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 Op = tuple[str | int, ...]
+NOBODY = "-"  # a nonce that no lease has
 ITEMS = 500  # at most so many page moves or messages in one outbox row
 ARITY = {"n": 6, "k": 4, "p": 6, "r": 6, "h": 8, "f": 2}
 SHIFT_PER_PRIORITY = 3_600_000  # a page of priority 1 sorts an hour earlier among the due ones

@@ -29,7 +29,7 @@ class Kind(Enum):
     GONE = "gone"  # 410, or missing twice
     DEAD = "dead"  # will not be tried again this round
     RETRY = "retry"  # failed, and may work later
-    BLOCKED = "blocked"  # 429, 503, 403: the host is charged, not the page
+    BLOCKED = "blocked"  # 429, 503, 403: the host wants to be left alone
     PUT_BACK = "put back"  # no request was sent, or its answer is not wanted any more
 
 

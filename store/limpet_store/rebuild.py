@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from limpet_store import life, outbox
+from limpet_store import hosts, life, outbox
 from limpet_store.frontier import MOST_SLACK, STREAM_WINDOW, Frontier
 from limpet_store.ops import shift
 from limpet_store.retry import HORIZON, LONGEST
@@ -21,9 +21,7 @@ from limpet_store.witness import Witness
 log = logging.getLogger("limpet.rebuild")
 
 CHUNK = 200  # rows a call: five arguments each, at most 1,000
-HOSTS = """SELECT id, max(delay, crawl_delay), max(max_in_flight, delay + crawl_delay > 0), blocked_until, paused,
-  CASE WHEN robots IS NULL THEN robots_page ELSE 0 END, rests > 0
-FROM hosts WHERE id > ? ORDER BY id LIMIT ?"""
+HOSTS = "SELECT id FROM hosts WHERE id > ? ORDER BY id LIMIT ?"
 # The planner would sort all pending pages by id for each chunk.
 PAGES = """SELECT id, host, due_at, priority, '' FROM pages INDEXED BY pages_pending
 WHERE state = 'pending' AND id > ? AND open = 0 AND (due_at <= ? OR due_at > ?) ORDER BY id LIMIT ?"""
@@ -118,8 +116,9 @@ class _Run:
 
     def hosts(self) -> None:
         for rows in self._chunks(HOSTS):
+            facts = [value for (host,) in rows for value in hosts.load(self.store.db, host).op[1:]]
             # What was leased before and not sent yet may still start within its slack.
-            self._send("hosts", 0 if self.free else MOST_SLACK, *(value for row in rows for value in row))
+            self._send("hosts", 0 if self.free else MOST_SLACK, *facts)
 
     def pages(self) -> int:
         """Pages that nobody has. Those beyond every allowed delay are sent too: their time counts as now."""

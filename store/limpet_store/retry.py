@@ -5,7 +5,7 @@ from __future__ import annotations
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 
 RETRIES = (10 * SECOND, MINUTE, 10 * MINUTE, HOUR)  # after the first, second, ... failure of a page
-STREAK = 5  # host-wide failures in a row after which the host rests and no page is charged
+STREAK = 5  # host-wide failures in a row after which the host rests; who pays for it: charging.py
 REST_FIRST, REST_LONGEST = MINUTE, 30 * MINUTE
 BLOCK_FIRST, BLOCK_LONGEST = 30 * SECOND, 30 * MINUTE
 LONGEST = DAY + HOUR  # no due time or block lies further ahead; one that does comes from a clock set back

@@ -15,7 +15,7 @@ from limpet_store.canonical import CANONICALISER_VERSION
 from limpet_store.database import Database, check_schema, create_schema, set_journal_mode
 from limpet_store.errors import StoreError, UsageError
 from limpet_store.message import Source
-from limpet_store.ops import Op, shift
+from limpet_store.ops import NOBODY, Op, shift
 from limpet_store.outbox import Entry
 from limpet_store.outcomes import Limits, Outcome
 
@@ -174,7 +174,7 @@ class Store:
             round_ = self._open_round("code changed", now) if rows else 0
             self.db.many(TRY_AGAIN, [(now, round_, page) for page, *_ in rows])
             self.db.run("UPDATE meta SET handlers = ?", (handlers,))
-            ops: list[Op] = [("p", page, host, "-", now, shift(priority)) for page, host, priority in rows]
+            ops: list[Op] = [("p", page, host, NOBODY, now, shift(priority)) for page, host, priority in rows]
             if ops:
                 outbox.append(self.db, [Entry("code changed", ops)], now)
         return len(rows)

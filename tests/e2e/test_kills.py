@@ -148,3 +148,17 @@ def test_what_a_crash_leaves_half_made_is_replaced(open_shop: OpenShop, tmp_path
         Path(socket_path(crawl.home)).touch()  # neither a socket nor anybody's
         assert crawl.run() == 0, crawl.said
         assert crawl.problems(shop) == []
+
+
+def test_a_database_that_is_removed_under_a_crawl_ends_it_with_an_error(
+    open_shop: OpenShop, tmp_path: Path
+) -> None:
+    shop = open_shop(10, 190, PAUSE)
+    with Crawl(tmp_path, site_file(shop.first_page)) as crawl:
+        mark = shop.mark()
+        crawl.start()
+        wait_for_requests(shop, 10, mark)
+        for path in crawl.home.glob("demo-shop.db*"):
+            path.unlink()
+        assert crawl.finish() == 1
+        assert "was removed or replaced while it was in use" in crawl.said
