@@ -36,7 +36,7 @@ from limpet.demo.run import Wish, demo
 from limpet.demo.shop import Shop
 from limpet.exits import guarded
 wish = Wish(folder=Path(sys.argv[1]), seed=1, kills=2, longest=0.3)
-sys.exit(guarded(lambda: demo(wish, Shop(listings=3, products=60))))
+sys.exit(guarded(lambda: demo(wish, Shop(listings=8, products=160))))
 """
 
 
