@@ -6,7 +6,6 @@ store is waited out with back-off, said once; whatever else goes wrong ends the 
 
 from __future__ import annotations
 
-import faulthandler
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,8 +13,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Event
 
+from limpet_consumers.clock import boot_seconds
 from limpet_consumers.held import Renewer
 from limpet_consumers.http import Http
+from limpet_consumers.process import disarm, rearm
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.transport import Transport
 from limpet_consumers.turn import Worker
@@ -31,6 +32,7 @@ log = logging.getLogger("limpet.slice")
 
 BACKOFF_FIRST, BACKOFF_LONGEST = 1.0, 60.0  # seconds
 IDLE_LEAST, IDLE_LONGEST = 0.005, 0.25  # seconds between two looks at a frontier that has nothing now
+ARM_EVERY = 1.0  # seconds between two signs of life for the watchdog
 NET_EVERY = 1.0  # seconds between two looks for lost pages, while there is nothing to do
 FEED_EVERY = 60.0  # seconds between two looks at the horizon
 
@@ -72,7 +74,7 @@ class Slice:
         )
         self._pause = Event()
         self._backoff = BACKOFF_FIRST
-        self._netted_at = self._fed_at = 0.0
+        self._netted_at = self._fed_at = self._armed_at = 0.0
         self.totals: dict[str, int] = {}
 
     def run(self, seconds: float) -> dict[str, int]:
@@ -116,14 +118,20 @@ class Slice:
         )  # fmt: skip
         renewer = Renewer(worker.held, connected)
         renewer.start()
-        left.callback(faulthandler.cancel_dump_traceback_later)
+        left.callback(disarm)
         left.callback(renewer.stop)
         left.callback(worker.close)
         return worker
 
     def _alive(self) -> None:
-        """The watchdog's sign of life: the process ends itself when the next one is late."""
-        faulthandler.dump_traceback_later(self._site.knobs.turn_limit, exit=True)
+        """The watchdog's sign of life: the process ends itself when the next one is late.
+
+        Arming it makes a thread, a tenth of a page's cost: once a second is often enough.
+        """
+        now = boot_seconds()
+        if now - self._armed_at > ARM_EVERY:
+            self._armed_at = now
+            rearm(self._site.knobs.turn_limit)
 
     def _turn(self, worker: Worker) -> None:
         try:
