@@ -157,4 +157,4 @@ def _settings(chosen: Settings, *, named: bool) -> Iterator[tuple[str, str]]:
             value = shown(value) if value else "embedded"
         origin = chosen.origins[name]
         told = origin if variable in origin else f"{origin}; {variable}"
-        yield option, f"{value if value is not None else 'none'}  ({told})"
+        yield option or name, f"{value if value is not None else 'none'}  ({told})"

@@ -17,7 +17,7 @@ NAMES = {
     "redis_url": ("--redis", "LIMPET_REDIS_URL"),
     "store_path": ("--store", "LIMPET_STORE_URL"),
     "workers": ("--workers", "LIMPET_WORKERS"),
-    "contact": ("--contact", "LIMPET_CONTACT"),
+    "contact": ("", "LIMPET_CONTACT"),  # a property of the machine or the site file, not of a command
 }
 MOST_WORKERS = 4  # by default; more is asked for
 
