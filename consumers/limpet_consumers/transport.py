@@ -19,6 +19,7 @@ from requests.structures import CaseInsensitiveDict
 from limpet_consumers.connections import Adapter, PrivatePeer, asked
 from limpet_consumers.http import FetchFailed, Request, Response
 
+DROPPED = ("connection closed without an answer", "connection reset")
 CHUNK = 65_536
 
 
@@ -73,9 +74,16 @@ class Transport:
     def _send(self, request: Request, deadline: float) -> requests.Response:
         connect, read = self._timeout
         timeout = (min(connect, deadline), min(read, deadline))
-        return self._adapter(request.private).send(
-            _prepare(request), stream=True, timeout=timeout, verify=True
-        )
+        adapter, prepared = self._adapter(request.private), _prepare(request)
+        asked.connected = False
+        try:
+            return adapter.send(prepared, stream=True, timeout=timeout, verify=True)
+        except requests.ConnectionError as error:
+            if asked.connected or _reason(error) not in DROPPED or request.method != "GET":
+                raise
+        # A kept connection that the server had just closed: nobody's failure. RFC 9112, 9.3.1 lets a safe request be
+        # sent again, once, on a new one.
+        return adapter.send(prepared, stream=True, timeout=timeout, verify=True)
 
     def _check_framing(self, status: int, headers: dict[str, str]) -> None:
         """Without a length, chunks or a stream with an end of its own, a cut body looks like a whole one; so does a
@@ -169,6 +177,7 @@ PLAIN = {  # what a person says of what urllib3 and the system call it
     "TimeoutError": "no answer in time",
     "RemoteDisconnected": "connection closed without an answer",
     "ConnectionResetError": "connection reset",
+    "BrokenPipeError": "connection reset",
     "IncompleteRead": "body cut short",
     "InvalidChunkLength": "body cut short",
     "BadStatusLine": "not an HTTP response",

@@ -252,3 +252,19 @@ def test_a_url_is_sent_to_the_letter(target: str) -> None:
     with serving(lambda peer: peer.sendall(OK + b"Content-Length: 0\r\n\r\n")) as (url, asked):
         Transport().fetch(Request(url.rstrip("/") + target, private=True), 5)
     assert asked[0].split(b" ")[1] == target.encode()
+
+
+def test_a_kept_connection_that_the_server_has_closed_is_nobodys_failure() -> None:
+    """Each answer keeps the connection and the server closes it at once, before or after the client looks."""
+    with serving(lambda peer: peer.sendall(OK + b"Content-Length: 2\r\n\r\nok")) as (url, asked):
+        transport = Transport()
+        for _ in range(50):
+            assert transport.fetch(Request(url, private=True), 5).body == b"ok"
+    assert len([request for request in asked if request]) == 50
+
+
+def test_a_new_connection_that_is_closed_without_an_answer_is_a_failure_after_one_request() -> None:
+    failure = pytest.raises(FetchFailed, match=r"closed without an answer|reset")
+    with serving(lambda peer: None) as (url, asked), failure:
+        Transport().fetch(Request(url, private=True), 5)
+    assert len(asked) == 1
