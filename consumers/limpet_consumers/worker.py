@@ -19,7 +19,6 @@ from types import FrameType
 from typing import Any
 
 import redis
-from redis import Redis
 from rq import Queue, Worker
 from rq.exceptions import InvalidJobOperation, StopRequested
 from rq.job import Job
@@ -27,7 +26,6 @@ from rq.serializers import JSONSerializer
 from rq.utils import now as utc_now
 from rq.worker import WorkerStatus
 
-from limpet_consumers.allow import JOB_FUNCTION
 from limpet_consumers.process import die_with_parent, orphaned
 from limpet_consumers.signals import StopFlag, held_back, let_through
 from limpet_consumers.ticket_queue import TicketQueue
@@ -39,7 +37,7 @@ SWEEP = 60.0  # seconds
 
 log = logging.getLogger("limpet.worker")
 
-_AWAY = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError)
+AWAY = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,53 +264,6 @@ class SliceWorker(Worker):
             os.kill(self.horse_pid, sig)
         except ProcessLookupError:
             pass
-
-
-def run_worker(
-    server_url: str,
-    crawl: str,
-    store_id: str,
-    name: str,
-    *,
-    parent: int,
-    on_horse_death: Callable[[str], None],
-    prepare: Callable[[], None],
-    function: str = JOB_FUNCTION,
-) -> int:
-    """Work until told to stop; returns the exit code, 0 after a stop that was asked for, else 1.
-
-    Call it in the main thread of a process that `parent` started: it dies with it. `prepare` is called once,
-    before the first fork, to import what every slice needs; it must open neither a store nor a connection.
-    """
-    die_with_parent(parent)
-    prepare()
-    client = connect(server_url)
-    _wait_for(client)
-    tickets = Tickets(client, crawl, store_id, function=function)
-    worker = SliceWorker(tickets, name, parent=parent, on_horse_death=on_horse_death)
-    worker.work()
-    return 0 if worker.stopping else 1
-
-
-def connect(server_url: str) -> Redis:
-    """A client that may wait for a ticket: redis-py's own limit is shorter, and RQ's comes too late for
-    connections that are open already.
-    """
-    return Redis.from_url(server_url, socket_timeout=WORKER_TTL)
-
-
-def _wait_for(client: Redis) -> None:
-    """Until the server answers, 1 to 60 s apart; says so once."""
-    pause = 1.0
-    while True:
-        try:
-            client.ping()
-            return
-        except _AWAY as error:
-            if pause == 1.0:
-                log.warning("waiting for Redis: %s", error)
-            time.sleep(pause)
-            pause = min(60.0, pause * 2)
 
 
 def _hush_rq() -> None:

@@ -10,9 +10,9 @@ import click
 from limpet import job
 from limpet.cli import flags_of, place_options, site_argument
 from limpet.engine import Engine
+from limpet_consumers.entry import run_worker
 from limpet_consumers.process import die_with_parent
 from limpet_consumers.slices import Place
-from limpet_consumers.worker import run_worker
 from limpet_store.errors import FrontierError
 from limpet_store.frontier import Frontier
 from limpet_store.presence import Presence

@@ -21,6 +21,7 @@ import pytest
 from redis import Redis
 from redis.exceptions import ConnectionError as NotYet
 
+from limpet_consumers import entry
 from limpet_consumers import worker as slices
 from limpet_consumers.tickets import Tickets
 
@@ -156,7 +157,7 @@ def _main() -> int:
     url, crawl, store_id = options.place
     os.environ.update(POOL_URL=url, POOL_STORE=store_id)
     sys.path.insert(0, str(HERE.parents[1]))
-    return slices.run_worker(
+    return entry.run_worker(
         url,
         crawl,
         store_id,

@@ -25,8 +25,9 @@ from consumers.pool_helpers import (  # noqa: TID251
 )
 from redis import Redis
 
+from limpet_consumers.entry import connect
 from limpet_consumers.tickets import Tickets
-from limpet_consumers.worker import SliceWorker, connect
+from limpet_consumers.worker import SliceWorker
 
 pytest_plugins = ["consumers.pool_helpers"]
 
