@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from limpet_store.canonical import DEFAULT_PORTS, Address, admit, is_private
@@ -68,13 +68,13 @@ class Scope:
 
 
 def discover(
-    links: Iterable[Link], scope: Scope, *, parent: int, depth: int, home: str
+    links: Collection[Link], scope: Scope, *, parent: int, depth: int, home: str
 ) -> tuple[list[Discovery], dict[str, int]]:
     """The links that become pages, each once, and a count of the others by reason.
 
     `home` is the canonical URL of the page they are on; its own host is in scope, since the page was let in.
     """
-    own = admit(home).authority
+    own = admit(home).authority if links else ""
     found: dict[str, Discovery] = {}
     dropped: dict[str, int] = {}
     for link in links:

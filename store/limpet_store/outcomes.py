@@ -143,7 +143,8 @@ def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry:
 
 def _store_rejections(db: Database, outcome: Outcome, at: int) -> None:
     page = outcome.attempt.page.id
-    db.run("DELETE FROM rejections WHERE page = ?", (page,))
+    if outcome.attempt.page.fetched_at is not None:  # on the first visit there are none
+        db.run("DELETE FROM rejections WHERE page = ?", (page,))
     if outcome.rejections:
         rows = [(page, n, r.type, r.key, r.reason, r.value, at) for n, r in enumerate(outcome.rejections)]
         db.many(

@@ -84,11 +84,9 @@ def _store_part(db: Database, write: PartWrite, seen: Seen) -> bool:
 
 def _settle(db: Database, source: Source, write: PartWrite, seen: Seen) -> list[str]:
     """Step the version if the merge of the parts differs from the stored content."""
-    parts = db.rows(PARTS, (write.record,))
-    content = parts[0][4] if len(parts) == 1 else merge(data for *_, data in parts)
-    hash_ = parts[0][3] if len(parts) == 1 else content_hash(content)
     found = db.one(FIND, (write.record,))
-    if found is None:
+    content, hash_ = (write.data, write.hash) if found is None else _merged(db, write.record)
+    if found is None:  # its first part is all there is
         db.run(
             NEW,
             (write.record, source.crawl, write.type, write.key, seen.url, hash_, content, seen.at, seen.at),
@@ -105,6 +103,15 @@ def _settle(db: Database, source: Source, write: PartWrite, seen: Seen) -> list[
             hash_=hash_, content=content, before=before, at=seen.at,
         )
     ]  # fmt: skip
+
+
+def _merged(db: Database, record: str) -> tuple[str, str]:
+    """The content of a record's parts together, and its hash."""
+    parts = db.rows(PARTS, (record,))
+    if len(parts) == 1:
+        return parts[0][4], parts[0][3]
+    content = merge(data for *_, data in parts)
+    return content, content_hash(content)
 
 
 def merge(parts: Iterable[str]) -> str:
