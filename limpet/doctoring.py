@@ -15,7 +15,7 @@ from limpet.load import load_site
 from limpet.looking import embedded_url, server_facts
 from limpet.settings import NAMES, Settings
 from limpet.site import VERSION
-from limpet_store.database import SCHEMA_VERSION, sqlite, wal_is_safe  # type: ignore[attr-defined]
+from limpet_store.database import BUNDLED, SCHEMA_VERSION, SQLITE, wal_is_safe
 from limpet_store.errors import LimpetError, ServerRefused, SiteError
 from limpet_store.server import shown
 from limpet_store.store import Store
@@ -63,10 +63,11 @@ def _site(site_file: Path | None, found: Checkup) -> str | None:
 def _machine(found: Checkup) -> None:
     found.facts.append(("limpet", VERSION))
     found.facts.append(("python", f"{platform.python_version()} on {platform.platform(terse=True)}"))
-    safe = wal_is_safe(sqlite.sqlite_version_info)
+    safe = wal_is_safe(SQLITE)
     journal = "WAL" if safe else "rollback journal, slower: WAL could be corrupted by this version"
-    library = "pysqlite3" if sqlite.__name__.startswith("pysqlite3") else "the standard library's"
-    found.facts.append(("sqlite", f"{sqlite.sqlite_version} ({library}); {journal}; every commit is synced"))
+    library = "pysqlite3" if BUNDLED else "the standard library's"
+    version = ".".join(map(str, SQLITE))
+    found.facts.append(("sqlite", f"{version} ({library}); {journal}; every commit is synced"))
     found.facts.append(("cpus", str(settings.usable_cpus())))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from itertools import islice
 
 from limpet.exits import say
 from limpet.shown import one_line
@@ -20,7 +21,8 @@ RECENT = """SELECT coalesce(max(id), 0) - (SELECT count(*) FROM hosts WHERE robo
 
 
 class Progress:
-    """Shows how far the store is. It asks for the ends of indexes, not for counts: the cost does not grow."""
+    """Shows how far the store is. It counts hosts alone, else it asks for the ends of indexes: the cost does not
+    grow with the pages."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -53,7 +55,7 @@ class Progress:
 
     def _news(self) -> None:
         """A host or page that fails is named once for each reason: why a crawl waits must not be a riddle."""
-        for page in trouble.failing(self._store, MOST_FAILING):
+        for page in islice(trouble.failing(self._store), MOST_FAILING):
             said = f"{page['url']}: {page['error']}"
             if said not in self._failures and len(self._failures) < MOST_FAILING:
                 self._failures.add(said)

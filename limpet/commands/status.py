@@ -28,7 +28,7 @@ from limpet_store.store import Store
 @click.option(
     "--problems",
     is_flag=True,
-    help="Every dead page and rejected record instead, as JSON lines with the reason.",
+    help="Every dead or failing page and rejected record instead, as JSON lines.",
 )
 @place_options
 def command(site_file: Path | None, machine: bool, check: bool, problems: bool, **options: Any) -> int:
@@ -51,5 +51,5 @@ def command(site_file: Path | None, machine: bool, check: bool, problems: bool, 
 
 
 def _list_problems(store: Store) -> None:
-    for found in chain(trouble.dead(store), trouble.rejected(store)):
+    for found in chain(trouble.dead(store), trouble.failing(store), trouble.rejected(store)):
         click.echo(json.dumps(found, ensure_ascii=False))

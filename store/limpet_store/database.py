@@ -24,6 +24,8 @@ try:  # the wheel bundles a library with the WAL fix; where there is no wheel, t
 except ImportError:  # pragma: no cover - depends on the platform
     sqlite = stdlib_sqlite
 
+SQLITE: tuple[int, ...] = sqlite.sqlite_version_info  # the library's version
+BUNDLED = sqlite is not stdlib_sqlite  # whether the library came with the wheel
 SCHEMA_VERSION = 1
 BUSY_DEADLINE = 30.0  # seconds; a COMMIT that is only "not yet" is repeated for so long
 APPLICATION_ID = 0x6C696D70  # "limp", in the header of the file

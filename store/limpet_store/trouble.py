@@ -1,4 +1,4 @@
-"""What went wrong on a crawl, one by one: the pages that are dead, and the records that were rejected."""
+"""What went wrong on a crawl, one by one: pages that are dead or failing, and records that were rejected."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from limpet_store.store import Store
 CHUNK = 500  # rows in one read
 DEAD = """SELECT id, url, reason, status, error, parent FROM pages NOT INDEXED
 WHERE state = 'dead' AND id > ? ORDER BY id LIMIT ?"""
-FAILING = """SELECT url, failures, error, due_at FROM pages INDEXED BY pages_failing
-WHERE state = 'pending' AND failures > 0 ORDER BY id LIMIT ?"""
+FAILING = """SELECT id, url, failures, error, due_at FROM pages INDEXED BY pages_failing
+WHERE state = 'pending' AND failures > 0 AND id > ? ORDER BY id LIMIT ?"""
 REJECTED = """SELECT r.page, r.n, p.url, r.type, r.key, r.reason, r.value FROM rejections r
 JOIN pages p ON p.id = r.page WHERE (r.page, r.n) > (?, ?) ORDER BY r.page, r.n LIMIT ?"""
 
@@ -33,12 +33,19 @@ def dead(store: Store) -> Iterator[dict[str, Any]]:
             last = id_
 
 
-def failing(store: Store, most: int = CHUNK) -> list[dict[str, Any]]:
-    """Pages that failed and are tried again, oldest first, up to `most`: when, and why they failed."""
-    return [
-        {"kind": "failing page", "url": url, "failures": failures, "error": error, "due": rfc3339(due)}
-        for url, failures, error, due in store.db.rows(FAILING, (most,))
-    ]
+def failing(store: Store) -> Iterator[dict[str, Any]]:
+    """Every page that failed and is tried again: when, and why it failed."""
+    last = 0
+    while rows := store.db.rows(FAILING, (last, CHUNK)):
+        for id_, url, failures, error, due in rows:
+            yield {
+                "kind": "failing page",
+                "url": url,
+                "failures": failures,
+                "error": error,
+                "due": rfc3339(due),
+            }
+            last = id_
 
 
 def rejected(store: Store) -> Iterator[dict[str, Any]]:

@@ -238,14 +238,18 @@ def test_every_problem_is_listed_with_its_url_and_reason(crawled: Path) -> None:
     edit(
         crawled,
         "UPDATE pages SET state = 'dead', reason = 'failed', error = 'HTTP status 500', status = 500 WHERE id = 3",
+        "UPDATE pages SET state = 'pending', failures = 2, error = 'time-out' WHERE id = 4",
         "INSERT INTO rejections VALUES (2, 0, 'product', 'k', 'no price', '', 0)",
     )
 
     found = [json.loads(line) for line in limpet("status", crawled, "--problems").out.splitlines()]
 
     urls = dict(ask(crawled, "SELECT id, url FROM pages"))
-    assert [(problem["kind"], problem["url"], problem["reason"]) for problem in found] == [
+    assert [
+        (problem["kind"], problem["url"], problem["reason"]) for problem in found if "reason" in problem
+    ] == [
         ("dead page", urls[3], "failed"),
         ("rejected record", urls[2], "no price"),
     ]
     assert found[0]["linked_from"] in urls.values()
+    assert (found[1]["url"], found[1]["failures"], found[1]["error"]) == (urls[4], 2, "time-out")
