@@ -112,6 +112,15 @@ def decide(body: bytes, content_type: str = "") -> str:
     return header_codec(content_type) or _declared(body, content_type) or _sniffed(body)
 
 
+def whence(body: bytes, content_type: str = "") -> str:
+    """Where `decide` finds it: "BOM", "Content-Type", "document", or "guess" where nothing says it."""
+    if any(body.startswith(bom) for bom, _ in _BOMS):
+        return "BOM"
+    if header_codec(content_type):
+        return "Content-Type"
+    return "document" if _declared(body, content_type) else "guess"
+
+
 def decode(body: bytes, content_type: str = "") -> str:
     """The text of `body`; what cannot be decoded becomes U+FFFD, and nothing is ever cut off."""
     name = decide(body, content_type)

@@ -147,7 +147,7 @@ class Site:
         """Handler name to code hash, for all handlers."""
         return {name: self.code(name) for name in self._handlers}
 
-    def extract(self, page: Fetched) -> Extracted:
+    def extract(self, page: Fetched, view: Callable[[Fetched, Mapping[str, str]], Page] = Page) -> Extracted:
         """Run the page's handler and sort what it gives; nothing for a page without a handler.
 
         Raises ExtractError when the page cannot be read, the handler fails, or it gives anything but links
@@ -158,14 +158,16 @@ class Site:
         handler = self._handlers.get(page.handler)
         if handler is None:
             raise ExtractError(f"{page.handler}: the site has no handler of this name any more")
-        view = Page(page, self._params(page.handler, page.url))
-        return extract.run(page.handler, handler, view, self._handlers, self.knobs.max_links)
+        _, params = self.route(page.handler, page.url)
+        seen = view(page, params)
+        return extract.run(page.handler, handler, seen, self._handlers, self.knobs.max_links)
 
-    def _params(self, handler: str, url: str) -> Mapping[str, str]:
+    def route(self, handler: str, url: str) -> tuple[str, Mapping[str, str]]:
+        """The handler's first pattern that fits the URL, and what it names there; "" and nothing where none fits."""
         for pattern, name in self._patterns:
             if name == handler and (params := pattern.params(url)) is not None:
-                return params
-        return {}
+                return pattern.text, params
+        return "", {}
 
 
 def _honest_agent(contact: str | None) -> str:

@@ -41,7 +41,7 @@ class Asked(threading.local):
     until = float("inf")  # monotonic seconds
     private = False
     target = ""  # path and query as they are to be sent
-    connected = False  # whether a connection was made for it, and none reused
+    connected = 0.0  # monotonic seconds when a connection was made for it; 0: none was, or one is reused
 
 
 asked = Asked()
@@ -89,7 +89,7 @@ class _Connection:
 
     def _new_conn(self) -> socket.socket:
         sock: socket.socket = super()._new_conn()  # type: ignore[misc]
-        asked.connected = True
+        asked.connected = time.monotonic()
         peer = sock.getpeername()
         if not asked.private and isinstance(peer, tuple) and not is_public(str(peer[0])):
             sock.close()

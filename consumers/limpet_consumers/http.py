@@ -27,7 +27,9 @@ class Request:
 class Response:
     """A response that arrived whole. `headers` have lower-case names; `body` is decoded from its encoding.
 
-    `wait` is how long, in seconds, the request waited for others rather than computed.
+    `wait` is how long, in seconds, the request waited for others rather than computed. `connect` is the time until the
+    connection stood (0 for a kept one), TLS left out, and `first` until the headers had come, both from the beginning;
+    for people, and 0 where a transport does not say.
     """
 
     url: str
@@ -35,6 +37,8 @@ class Response:
     headers: Mapping[str, str]
     body: bytes
     wait: float = 0.0
+    connect: float = 0.0
+    first: float = 0.0
 
 
 class FetchFailed(Exception):

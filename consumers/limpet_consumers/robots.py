@@ -47,6 +47,11 @@ def rules_text(body: bytes) -> str:
     return body[:MOST_BYTES].removeprefix(BOM).decode("utf-8", "replace").replace("\0", "")
 
 
+def allows(rules: str, url: str, user_agent: str) -> bool:
+    """Whether these rules let this agent fetch the URL."""
+    return bool(Protego.parse(rules).can_fetch(url, user_agent))
+
+
 def crawl_delay(rules: str, user_agent: str) -> int:
     """The Crawl-delay for this agent in milliseconds, capped; 0 where there is none."""
     delay = Protego.parse(rules).crawl_delay(user_agent)

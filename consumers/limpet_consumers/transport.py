@@ -51,6 +51,7 @@ class Transport:
         asked.target = "/" + request.url.split("/", 3)[3]
         try:
             response = self._send(request, deadline)
+            first = time.monotonic() - began
             try:
                 headers = {name.lower(): value for name, value in response.headers.items()}
                 self._check_framing(response.status_code, headers)
@@ -69,13 +70,14 @@ class Transport:
             late = time.monotonic() >= began + deadline
             raise FetchFailed("slower than the total time-out" if late else _reason(error)) from None
         wait = (time.monotonic() - began) - (time.thread_time() - cpu)
-        return Response(request.url, response.status_code, headers, body, wait)
+        connect = asked.connected - began if asked.connected else 0.0
+        return Response(request.url, response.status_code, headers, body, wait, connect, first)
 
     def _send(self, request: Request, deadline: float) -> requests.Response:
         connect, read = self._timeout
         timeout = (min(connect, deadline), min(read, deadline))
         adapter, prepared = self._adapter(request.private), _prepare(request)
-        asked.connected = False
+        asked.connected = 0.0
         try:
             return adapter.send(prepared, stream=True, timeout=timeout, verify=True)
         except requests.ConnectionError as error:
