@@ -8,10 +8,12 @@ from importlib import import_module
 TYPE_CHECKING = False  # as in `typing`, whose import would take longer than all of this
 if TYPE_CHECKING:
     from limpet.page import MissingValue, Page
+    from limpet.requesting import graphql, request
     from limpet.site import VERSION as __version__
     from limpet.site import Site
     from limpet_store.errors import ExtractError, LimpetError, SiteError, StoreError, URLRejected, UsageError
-    from limpet_store.items import Link, Record
+    from limpet_store.items import Link, Record, Rejection
+    from limpet_store.secret import Secret as secret
 
 __all__ = [
     "ExtractError",
@@ -20,25 +22,31 @@ __all__ = [
     "MissingValue",
     "Page",
     "Record",
+    "Rejection",
     "Site",
     "SiteError",
     "StoreError",
     "URLRejected",
     "UsageError",
     "__version__",
+    "graphql",
+    "request",
+    "secret",
 ]
 
 _PLACES = {
     "limpet.page": ("MissingValue", "Page"),
     "limpet.site": ("Site", "VERSION"),
-    "limpet_store.items": ("Link", "Record"),
+    "limpet.requesting": ("graphql", "request"),
+    "limpet_store.items": ("Link", "Record", "Rejection"),
+    "limpet_store.secret": ("Secret",),
 }
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'limpet' has no attribute {name!r}")
-    wanted = "VERSION" if name == "__version__" else name
+    wanted = {"__version__": "VERSION", "secret": "Secret"}.get(name, name)
     place = next((place for place, names in _PLACES.items() if wanted in names), "limpet_store.errors")
     globals()[name] = value = getattr(import_module(place), wanted)
     return value

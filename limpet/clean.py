@@ -84,7 +84,7 @@ def tidy(value: Any, where: str, depth: int = 0) -> JSON:
 def text(value: str, where: str) -> str:
     """A plain string that UTF-8 and every database can hold. Raises Refused."""
     if isinstance(value, Missing):
-        raise Absent(f"{where}: nothing at {value.selector!r}")
+        raise Absent(f"{where}: {value.problem}", value.shown)
     if "\0" in value:
         raise Refused(f"{where}: holds a NUL, or is made from a missing value", value)
     plain = str.__str__(value)

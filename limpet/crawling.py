@@ -69,7 +69,7 @@ class Crawl:
     def _prepare(self) -> bool:
         """Seeds, round, limit; False when there is nothing to do."""
         engine, store = self.engine, self.store
-        enqueue.seeds(store, engine.site.seeds, engine.rules, now=engine.now())
+        enqueue.seeds(store, engine.site.entries, engine.rules, now=engine.now())
         store.follow(engine.rules, now=engine.now())
         self._say_changed_code()
         current = rounds.last(store)

@@ -37,7 +37,7 @@ class _Basket:
         self.name = name
         self.names = names
         self.max_links = max_links
-        self.links: dict[str, Link] = {}  # by URL without fragment: the first to a page wins, as in the store
+        self.links: dict[tuple[object, ...], Link] = {}  # the first to a page wins, as in the store
         self.records: list[Record] = []
         self.rejections: list[Rejection] = []
         self.dropped: Counter[str] = Counter()
@@ -59,7 +59,7 @@ class _Basket:
     def _add_link(self, link: Link) -> None:
         try:
             plain = _plain(link)
-            page = plain.url.partition("#")[0]
+            page = _identity(plain)
         except clean.Absent as error:
             self.rejections.append(Rejection("", clean.printable(link.url), f"link not followed: {error}"))
             return
@@ -67,12 +67,14 @@ class _Basket:
             raise ExtractError(f"{self.name}: link to {clean.printable(link.url)}: {error}") from None
         if plain.to is not None and plain.to not in self.names:
             raise ExtractError(f"{self.name}: there is no handler {clean.printable(plain.to)!r} to link to")
-        if page in self.links:
+        if page in self.links and not plain.merge:
             return
         if len(self.links) >= self.max_links:
             raise ExtractError(
                 f"{self.name}: links to more than {self.max_links} pages; see tune(max_links=)"
             )
+        if page in self.links:  # it collects what each link hands down
+            page = (*page, len(self.links))
         self.links[page] = plain
 
 
@@ -87,7 +89,30 @@ def _plain(link: Link) -> Link:
     if not isinstance(link.priority, int) or abs(link.priority) > 1_000_000:
         raise clean.Refused("priority: an integer within a million")
     to = None if link.to is None else clean.text(link.to, "to")
-    return Link(url, to, clean.handed_down(link.data), int(link.priority))
+    data = clean.handed_down(link.data)
+    if link.merge and data is None:
+        raise clean.Refused('merge="list" without data: there is nothing to collect')
+    return Link(
+        url,
+        to,
+        data,
+        int(link.priority),
+        link.ask,
+        link.key,
+        link.position,
+        link.merge,
+        link.kind,
+        link.lastmod,
+    )
+
+
+def _identity(link: Link) -> tuple[object, ...]:
+    """Two links with the same are to one page."""
+    ask = link.ask
+    if link.key is not None:
+        return ("key", link.key)
+    varied = tuple(ask.headers[name] for name in ask.vary) if ask else ()
+    return (link.url.partition("#")[0], *((ask.method, ask.identity, *varied) if ask else ()))
 
 
 def _items(name: str, handler: Handler, page: Page) -> Iterator[object]:

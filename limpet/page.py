@@ -10,8 +10,8 @@ page.css("li"), page.xpath("//p")  parsel's own selectors
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar, overload
 
@@ -20,6 +20,10 @@ from parsel import Selector, SelectorList
 from limpet import encoding, links, markup
 from limpet_store.errors import ExtractError
 from limpet_store.items import JSON, Fetched, Link
+
+TYPE_CHECKING = False  # as in `typing`; what reads values is imported when the first is read
+if TYPE_CHECKING:
+    from limpet.values import DecimalSign, Order, Price
 
 T = TypeVar("T")
 Below = Selector | SelectorList[Selector]
@@ -40,6 +44,7 @@ class Missing(str):
     """
 
     selector: str
+    shown: object = ""  # what stands there instead
 
     def __new__(cls, selector: str) -> Missing:
         self = super().__new__(cls, "\0")
@@ -50,7 +55,12 @@ class Missing(str):
         return False
 
     def __repr__(self) -> str:
-        return f"Missing({self.selector!r})"
+        return f"{type(self).__name__}({self.selector!r})"
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, for the rejection."""
+        return f"nothing at {self.selector!r}"
 
     def _same(self, *_: object, **__: object) -> Missing:
         return self
@@ -62,26 +72,36 @@ class Missing(str):
         return self is not other and self._refuse()
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
-        raise MissingValue(f"nothing at {self.selector!r}")
+        raise MissingValue(self.problem)
 
 
 _SAME = (
     "__str__ __add__ __radd__ __mul__ __rmul__ __mod__ __rmod__ __getitem__ capitalize casefold center "
     "expandtabs format join ljust lower lstrip removeprefix removesuffix replace rjust rstrip strip swapcase "
-    "title translate upper zfill"
+    "title translate upper zfill "
+    "__sub__ __rsub__ __truediv__ __rtruediv__ __floordiv__ __rfloordiv__ __pow__ __rpow__ __neg__ __pos__ __abs__ "
+    "__round__"  # of numbers, as those above of text
 )
 _REFUSE = (
     "__float__ __int__ __index__ __iter__ __format__ __len__ __hash__ __contains__ __lt__ __le__ __gt__ __ge__ "
     "count encode endswith find format_map index isalnum isalpha isascii isdecimal isdigit isidentifier islower "
     "isnumeric isprintable isspace istitle isupper partition rfind rindex rpartition rsplit split splitlines "
-    "startswith"
+    "startswith __divmod__ __rdivmod__ __trunc__ __floor__ __ceil__"
 )
 for _name in _SAME.split():
     setattr(Missing, _name, Missing._same)
 for _name in _REFUSE.split():
     setattr(Missing, _name, Missing._refuse)
+for _name in ("amount", "currency"):  # of a price
+    setattr(Missing, _name, property(Missing._same))
 setattr(Missing, "__eq__", Missing._is)  # noqa: B010 - in the class it would take __hash__ with it
 setattr(Missing, "__ne__", Missing._is_not)  # noqa: B010
+
+
+def _merges(merge: str | None) -> bool:
+    from limpet import requesting
+
+    return requesting.merges(merge)
 
 
 class Page:
@@ -173,6 +193,92 @@ class Page:
         found = markup.select(css, self._is_xml)(root) if root is not None else ()
         return [text for text in map(markup.text_of, found) if text]
 
+    def number(
+        self,
+        css: str,
+        default: T = _REQUIRED,
+        *,
+        of: Below | None = None,
+        match: str | None = None,
+        decimal: DecimalSign | None = None,
+    ) -> int | float | T:
+        """The number that is shown at `css`: an int if no fraction is written, else a float.
+
+        It is where `one` would look, and as absent as there. What is there and is not one number beyond doubt
+        (`1,234` without `decimal`, `from 5`, `20%`) is an `Unreadable`, whatever the default: it rejects the
+        record, with the text. `match` is a regular expression whose first group (or all) is read, instead of
+        the whole text: `match=r"(.+) in stock"`. `decimal` is the decimal sign, `"."` or `","`.
+        """
+        from limpet.values import numbers, shown
+
+        return self._value(css, default, of, match, shown.figures, partial(numbers.number, decimal=decimal))
+
+    def price(
+        self,
+        css: str,
+        default: T = _REQUIRED,
+        *,
+        of: Below | None = None,
+        match: str | None = None,
+        decimal: DecimalSign | None = None,
+        currency: str | None = None,
+    ) -> Price | T:
+        """The price that is shown at `css`, stored as `{"amount": "1299.00", "currency": "EUR"}`; `.amount` is
+        the Decimal to compute with.
+
+        `currency` (ISO 4217) is that of a price without a sign, and of several that a sign like `$` may mean the
+        one that is meant; without it such a sign stays as it is. The rest is as in `number`.
+        """
+        from limpet.values import prices, shown
+
+        read = partial(prices.price, decimal=decimal, currency=currency)
+        return self._value(css, default, of, match, shown.figures, read)
+
+    def date(
+        self,
+        css: str,
+        default: T = _REQUIRED,
+        *,
+        of: Below | None = None,
+        match: str | None = None,
+        format: str | None = None,
+        order: Order | None = None,
+        languages: Sequence[str] | None = None,
+        timezone: str | None = None,
+    ) -> str | T:
+        """The date at `css` in ISO 8601: `2025-03-04`, or `2025-03-04T10:00:00+01:00` if a time is shown.
+
+        The `datetime` attribute of `<time>` comes before its text; `time::text` reads the text. `order` (`"DMY"`,
+        `"MDY"`) says how `03/04/2025` is meant, `languages` (`["de"]`) in which the months are if not in English.
+        `timezone` (`"Europe/Berlin"`, `"+01:00"`) is that of times without an offset. `format` is one of
+        `strptime`, `"unix"` or `"unix-ms"`. Relative dates are never read. The rest is as in `number`.
+        """
+        from limpet.values import dates, shown
+
+        read = partial(dates.date, format=format, order=order, languages=languages, timezone=timezone)
+        return self._value(css, default, of, match, shown.moment, read)
+
+    def _value(
+        self,
+        css: str,
+        default: Any,
+        of: Below | None,
+        match: str | None,
+        look: Callable[[Any], str],
+        read: Callable[[str], Any],
+    ) -> Any:
+        from limpet.values import NotRead, Unreadable, shown
+
+        root = self._below(of)
+        found = markup.select(css, self._is_xml)(root) if root is not None else ()
+        text = ""
+        try:
+            if found and (text := look(found[0])):
+                return read(shown.part(text, match))
+        except NotRead as error:
+            return Unreadable(css, text or error.text, error.reason)
+        return self.one(css, default, of=of)
+
     def link(
         self,
         target: str | Below,
@@ -180,11 +286,14 @@ class Page:
         to: str | Callable[..., Any] | None = None,
         data: JSON = None,
         priority: int = 0,
+        merge: str | None = None,
     ) -> Link:
         """A page to visit: a URL (relative to the document's base), or a selector of an element with `href`.
 
         `to` is a handler or its name, instead of the one whose pattern fits. `data` (JSON, at most 16 KB) is
-        handed down as `page.data`. What is no link (an empty selector, a malformed URL) costs itself alone:
+        handed down as `page.data`: the first page that links it wins, and stays. With `merge="list"` it is a list
+        instead, of what all pages that link it hand down (each once, in an order of its own), and the page is read
+        again when the list has changed since. What is no link (an empty selector, a malformed URL) costs itself alone:
         it is counted when yielded. Links to `javascript:`, `mailto:` and the like, and into the same page,
         lead nowhere and count nowhere.
         """
@@ -192,7 +301,8 @@ class Page:
         url, reason = self._resolve(href) if href is not None else ("", "no link")
         if reason is not None:
             return links.NoLink(reason=reason)
-        return Link(url, to if to is None or isinstance(to, str) else to.__name__, data, priority)
+        name = to if to is None or isinstance(to, str) else to.__name__
+        return Link(url, name, data, priority, merge=merge == "list" or _merges(merge))
 
     def links(
         self,
@@ -201,12 +311,50 @@ class Page:
         to: str | Callable[..., Any] | None = None,
         data: JSON = None,
         priority: int = 0,
+        merge: str | None = None,
     ) -> Iterator[Link]:
         """A `link` for each match of `css` that has an `href`; `css` may end in `::attr(name)`."""
         for found in markup.select(css, self._is_xml)(self._root):
             href = found if isinstance(found, str) else found.get("href")
             if href is not None:
-                yield self.link(href, to=to, data=data, priority=priority)
+                yield self.link(href, to=to, data=data, priority=priority, merge=merge)
+
+    def request(self, target: str | Below, **more: Any) -> Link:
+        """A page that is more than a GET of its URL: `page.request("/api", json={"q": "tea"}, safe=True, to=found)`.
+
+        `more` is that of `limpet.request`; `target` is that of `link`, or "" for this page's own URL.
+        """
+        from limpet import requesting
+
+        return self._asked(target, requesting.request, more)
+
+    def graphql(
+        self, target: str | Below, query: str, variables: Mapping[str, JSON] | None = None, **more: Any
+    ) -> Link:
+        """A GraphQL query as a page; `more` is that of `limpet.graphql`, `target` that of `request`."""
+        from limpet import requesting
+
+        return self._asked(target, requesting.graphql, more | {"query": query, "variables": variables})
+
+    def follow(self, target: str | Below, *, key: str, **more: Any) -> Link:
+        """The next page of a listing whose URL does not last (a token, a cursor, a session id in it).
+
+        `key` is its identity: the place in the listing, as `f"list/{category}/{n + 1}"`. A known place that is not
+        done takes the newest URL; in a new round it is visited when the page before it was. When the site refuses
+        the token (400, 403, 410), the nearest page before it whose URL lasts is visited again, and the way is found
+        anew. `more` is that of `limpet.request`.
+        """
+        from limpet import requesting
+
+        link = self.request(target, **more)
+        return link if isinstance(link, links.NoLink) else requesting.position(link, key)
+
+    def _asked(self, target: str | Below, make: Callable[..., Link], more: Mapping[str, Any]) -> Link:
+        href = None if isinstance(target, Missing) else links.href(target)
+        url, reason = (
+            (self.url, None) if href == "" else ("", "no link") if href is None else self._resolve(href)
+        )
+        return links.NoLink(reason=reason) if reason is not None else make(url, **more)
 
     @cached_property
     def base(self) -> str:

@@ -19,10 +19,12 @@ from limpet.patterns import Pattern
 from limpet_consumers.runtime import Knobs
 from limpet_store.canonical import admit
 from limpet_store.errors import ExtractError, SiteError
-from limpet_store.items import Extracted, Fetched
+from limpet_store.items import Extracted, Fetched, Link
+from limpet_store.secret import Secret
 
 VERSION = "0.1.0"
 
+Text = str | Secret
 H = TypeVar("H", bound=Callable[[Page], Any])
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -35,7 +37,8 @@ class Site:
     `name` names the crawl and its data. `hosts` (`name` or `name:port`) are in scope besides the seeds' own.
     `delay` is the seconds from one request to the next on a host: by default 1 s, and none on loopback and private
     hosts. `max_in_flight` is the requests at a time on a host that has a delay.
-    `allow_private` permits loopback and private addresses. `headers` go out with every request.
+    `allow_private` permits loopback and private addresses. `headers` go out with every request, to every host in
+    scope; a value may be `"Bearer " + secret("API_KEY")`.
     `robots=False` leaves robots.txt unread. `user_agent` replaces the honest default, to which `contact` (a
     URL or an address) is added, so that the site's owner can reach you.
 
@@ -45,13 +48,13 @@ class Site:
     def __init__(
         self,
         name: str,
-        seeds: Iterable[str],
+        seeds: Iterable[str | Link],
         *,
         hosts: Iterable[str] | None = None,
         delay: float | None = None,
         max_in_flight: int = 1,
         allow_private: bool = False,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, Text] | None = None,
         robots: bool = True,
         user_agent: str | None = None,
         contact: str | None = None,
@@ -60,7 +63,8 @@ class Site:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             problems.append(f"name {name!r}: small letters, digits, . _ - and at most 63 of them")
         self.name = name
-        self.seeds = tuple(_seed(seed, problems) for seed in _listed("seeds", seeds, problems))
+        self.entries = tuple(_seed(seed, problems) for seed in _listed("seeds", seeds, problems))
+        self.seeds = tuple(entry.url for entry in self.entries)
         self.hosts = frozenset(_authority(host, problems) for host in _listed("hosts", hosts or (), problems))
         if not self.seeds and not self.hosts and not problems:
             problems.append("neither seeds nor hosts: there is nothing in scope")
@@ -73,7 +77,7 @@ class Site:
                 problems.append(f"{flag} {value!r}: True or False")
         self.allow_private = allow_private
         self.robots = robots
-        self.headers: Mapping[str, str] = MappingProxyType(_headers(headers or {}, problems))
+        self.headers: Mapping[str, Text] = MappingProxyType(_headers(headers or {}, problems))
         self._honest = user_agent is None and not contact
         self.user_agent = _honest_agent(contact) if user_agent is None else user_agent
         if not _is_header_text(self.user_agent) or not self.user_agent.strip():
@@ -181,10 +185,11 @@ def _listed(name: str, given: Any, problems: list[str]) -> Iterable[Any]:
     return given
 
 
-def _seed(seed: Any, problems: list[str]) -> str:
-    if not _is_url(seed):
-        problems.append(f"seed {seed!r}: not an absolute http or https URL")
-    return seed  # type: ignore[no-any-return]
+def _seed(seed: Any, problems: list[str]) -> Link:
+    link = seed if isinstance(seed, Link) else Link(seed)
+    if not _is_url(link.url):
+        problems.append(f"seed {link.url!r}: not an absolute http or https URL")
+    return link
 
 
 def _is_url(text: Any) -> bool:
@@ -212,16 +217,20 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _headers(given: Any, problems: list[str]) -> dict[str, str]:
+def _headers(given: Any, problems: list[str]) -> dict[str, Text]:
     if not isinstance(given, Mapping):
         problems.append(f"headers: a dict, not {given!r}")
         return {}
     for name, value in given.items():
-        if not isinstance(name, str) or not _HEADER.fullmatch(name) or not _is_header_text(value):
-            problems.append(f"header {name!r}: a name and a value of one ASCII line")
+        if not isinstance(name, str) or not _HEADER.fullmatch(name) or not _is_header(value):
+            problems.append(f"header {name!r}: a name, and one ASCII line or secret(...)")
         elif name.lower() == "user-agent":
             problems.append("header 'User-Agent': say user_agent=...")
     return dict(given)
+
+
+def _is_header(value: Any) -> bool:
+    return isinstance(value, Secret) or _is_header_text(value)
 
 
 def _is_header_text(value: Any) -> bool:

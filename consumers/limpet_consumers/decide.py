@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import random
 from email.utils import parsedate_to_datetime
 from functools import partial
+from urllib.parse import unquote_plus
 
 from ada_url import join_url
 
 from limpet_consumers.http import FetchFailed, Response
 from limpet_store.admission import Discovery, Scope
-from limpet_store.attempts import Attempt
-from limpet_store.canonical import admit
+from limpet_store.attempts import Attempt, PageRow
+from limpet_store.canonical import Address, admit
+from limpet_store.content import canonical_json
 from limpet_store.errors import URLRejected
 from limpet_store.outcomes import Kind, Outcome
 
@@ -19,11 +22,12 @@ MOST_HOPS = 10  # redirects that lead to one page
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 BLOCKS = frozenset({403, 429, 503})
 AGAIN = frozenset({408, 425})
+TOKEN_REFUSED = frozenset({400, 403, 410})  # of a page whose URL does not last
 
 
 def failed(attempt: Attempt, error: FetchFailed) -> Outcome:
     """No whole response."""
-    if error.final and attempt.page.kind == "page":
+    if error.final and attempt.page.kind != "robots":
         return Outcome(attempt=attempt, kind=Kind.DEAD, reason="failed", error=error.reason, host_failed=True)
     return Outcome(
         attempt=attempt, kind=Kind.RETRY, error=error.reason, host_failed=error.host, jitter=random.random()
@@ -38,10 +42,14 @@ def without_body(attempt: Attempt, response: Response, now_ms: int) -> Outcome |
         return None
     if status == 304 and attempt.page.etag:
         return outcome(kind=Kind.UNCHANGED)
-    if status == 410:
+    if status == 410 and not attempt.page.led:
         return outcome(kind=Kind.GONE, error="410 Gone")
     if status == 404:
         return _missing(attempt)
+    if attempt.page.led and status in TOKEN_REFUSED:
+        return outcome(
+            kind=Kind.REFUSED, error=f"HTTP status {status}: its token is refused", jitter=random.random()
+        )
     if status in BLOCKS and not _refused_alone(attempt, status):
         wait = retry_after(response.headers.get("retry-after"), now_ms)
         return outcome(
@@ -83,23 +91,54 @@ def redirect(attempt: Attempt, response: Response, scope: Scope) -> Outcome | No
     outcome = partial(Outcome, attempt=attempt, status=response.status)
     location = _unmangled(response.headers.get("location", "").strip())
     try:
-        target = admit(_join(page.canonical, location)) if location else None
+        target = admit(_without(page.query, _join(page.canonical, location))) if location else None
     except URLRejected as error:
         return outcome(kind=Kind.DEAD, reason="failed", error=f"redirects to a URL that is {error.reason}")
     if target is None:
         return outcome(kind=Kind.RETRY, error="a redirect without Location", jitter=random.random())
-    if target.canonical == page.canonical:
+    if target.canonical == page.canonical and (page.method == "GET" or response.status in (307, 308)):
         return outcome(kind=Kind.RETRY, error="redirects to itself", jitter=random.random())
     if page.hops >= MOST_HOPS:
         return outcome(kind=Kind.DEAD, reason="failed", error=f"more than {MOST_HOPS} redirects")
     abroad = target.authority != admit(page.canonical).authority and target not in scope
     if page.depth > 0 and abroad:
         return outcome(kind=Kind.ALIAS, error=target.canonical, dropped={"out of scope": 1})
-    discovery = Discovery(
-        address=target, handler=page.handler, data=page.data, priority=page.priority, parent=page.id,
-        depth=page.depth, hops=page.hops + 1, widens=page.depth == 0,
+    return outcome(
+        kind=Kind.ALIAS, error=target.canonical, discoveries=(_target(page, target, response.status),)
+    )
+
+
+def _target(page: PageRow, target: Address, status: int) -> Discovery:
+    """The page that a redirect leads to. Method and body go along with 307 and 308 alone (RFC 9110, 15.4); what may
+    be a secret of one origin does not go to another."""
+    method, body = (page.method, page.body) if status in (307, 308) else ("GET", None)
+    home = admit(page.canonical)
+    at_home = (home.scheme, home.authority) == (target.scheme, target.authority)
+    handed = tuple(canonical_json(value) for value in json.loads(page.data or "[]")) if page.merges else ()
+    return Discovery(
+        address=target, named=_key_behind(page, method), method=method, body=body, handler=page.handler, data=page.data,
+        headers=page.headers if at_home else None, query=page.query if at_home else None,
+        handed=handed, position=bool(page.led), priority=page.priority, parent=page.id, depth=page.depth,
+        hops=page.hops + 1, widens=page.depth == 0, kind=page.kind,
     )  # fmt: skip
-    return outcome(kind=Kind.ALIAS, error=target.canonical, discoveries=(discovery,))
+
+
+def _key_behind(page: PageRow, method: str) -> str | None:
+    """A plain GET is known by its URL. What has a key of its own keeps it, with the number of hops."""
+    if page.led or method != "GET" or page.kind != "page":
+        return f"{page.key.partition(' -> ')[0]} -> {page.hops + 1}"
+    return None
+
+
+def _without(query: str | None, url: str) -> str:
+    """The URL without the parameters that were added when the page was sent: a server may say them back, and a secret
+    is never stored."""
+    if query is None or "?" not in url:
+        return url
+    path, _, asked = url.partition("?")
+    added = json.loads(query)
+    kept = [pair for pair in asked.split("&") if unquote_plus(pair.partition("=")[0]) not in added]
+    return f"{path}?{'&'.join(kept)}" if kept else path
 
 
 def _unmangled(location: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from limpet_store.items import Extracted, Fetched
+from limpet_store.secret import Secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ class SiteRuntime(Protocol):
     @property
     def user_agent(self) -> str: ...
     @property
-    def headers(self) -> Mapping[str, str]: ...
+    def headers(self) -> Mapping[str, str | Secret]: ...
     @property
     def hosts(self) -> frozenset[str]:
         """Authorities (`name` or `name:port`) in scope besides those of the seeds."""

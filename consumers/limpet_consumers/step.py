@@ -8,12 +8,12 @@ import threading
 from collections.abc import Callable, Mapping
 
 from limpet_consumers import decide, robots
-from limpet_consumers.http import FetchFailed, Http, Request, Response
+from limpet_consumers.asking import Asked, Asking
+from limpet_consumers.http import FetchFailed, Http, Response
 from limpet_consumers.runtime import SiteRuntime
 from limpet_store import records
 from limpet_store.admission import Scope, discover
 from limpet_store.attempts import Attempt
-from limpet_store.canonical import admit, is_private
 from limpet_store.content import NotStorable
 from limpet_store.errors import ExtractError
 from limpet_store.items import Extracted, Fetched, Rejection
@@ -46,10 +46,7 @@ class Step:
         self._scope = scope
         self._now = now
         self._timing = timing
-        self._headers = {"Accept-Encoding": "gzip", "Accept": "*/*", "Connection": "keep-alive"} | dict(
-            site.headers
-        )
-        self._headers.setdefault("User-Agent", site.user_agent)
+        self._asking = Asking(site)
 
     def run(self, attempt: Attempt) -> Outcome:
         """Fetch and extract one page. Every failure that belongs to the page is an outcome."""
@@ -67,25 +64,16 @@ class Step:
 
     def _fetch(self, attempt: Attempt) -> Response:
         page = attempt.page
-        private = self._site.allow_private or self._explicit(page.canonical)
-        request = Request(page.canonical, page.method, page.body, self._conditional(attempt), private)
+        request = self._asking.request(Asked.of(page), self._validator(attempt))
         deadline = self._site.knobs.total_timeout
         if page.kind == "robots":
             return robots.fetch(self._http, request, deadline)
         return self._http.fetch(request, deadline)
 
-    def _explicit(self, url: str) -> bool:
-        """A private address that the site file itself names, as a seed or in `hosts`, is allowed; one that a page
-        or a redirect leads to is not, in scope or not."""
-        address = admit(url)
-        return is_private(address.name) and address.authority in self._site.authorities
-
-    def _conditional(self, attempt: Attempt) -> Mapping[str, str]:
-        """A validator is sent only while the code that read the page is the same: else there is more to learn."""
+    def _validator(self, attempt: Attempt) -> str | None:
+        """It is sent only while the code that read the page is the same: else there is more to learn."""
         page = attempt.page
-        if not page.etag or page.code != self._code(self._handler(attempt)):
-            return self._headers
-        return self._headers | {"If-None-Match": page.etag}
+        return page.etag if page.etag and page.code == self._code(self._handler(attempt)) else None
 
     def _handler(self, attempt: Attempt) -> str | None:
         return attempt.page.handler or self._site.match(attempt.page.canonical)
@@ -128,10 +116,13 @@ class Step:
             found.links, self._scope, parent=page.id, depth=page.depth + 1, home=page.canonical
         )
         parts, rejections = prepare(self._site.name, found)
+        leads = any(
+            d.position or d.handed for d in discoveries
+        )  # it must be read each time, for those it leads to
         return Outcome(
             attempt=attempt, kind=Kind.DONE, status=response.status, discoveries=discoveries, parts=parts,
-            rejections=rejections, dropped=_sum(found.dropped, dropped), etag=response.headers.get("etag"),
-            code=self._code(handler),
+            rejections=rejections, dropped=_sum(found.dropped, dropped),
+            etag=None if leads else response.headers.get("etag"), code=self._code(handler),
         )  # fmt: skip
 
 

@@ -81,7 +81,7 @@ class Transport:
         try:
             return adapter.send(prepared, stream=True, timeout=timeout, verify=True)
         except requests.ConnectionError as error:
-            if asked.connected or _reason(error) not in DROPPED or request.method != "GET":
+            if asked.connected or _reason(error) not in DROPPED:
                 raise
         # A kept connection that the server had just closed: nobody's failure. RFC 9112, 9.3.1 lets a safe request be
         # sent again, once, on a new one.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from limpet_store.admission import Discovery, HostRules, Scope
+from limpet_store.admission import Discovery, HostRules, Scope, discovery
 from limpet_store.canonical import admit
 from limpet_store.content import NotStorable, canonical_json, storable
 from limpet_store.errors import URLRejected
-from limpet_store.items import Link
+from limpet_store.items import JSON, Link
 from limpet_store.store import Store
 
 CHUNK = 1_000  # URLs in one transaction
@@ -26,11 +26,16 @@ class Enqueued:
     rejected: list[tuple[str, str]] = field(default_factory=list)
 
 
-def seeds(store: Store, urls: Iterable[str], rules: HostRules, *, now: int) -> Enqueued:
-    """Add the seeds; their hosts are in scope from now on. A seed that is no URL raises URLRejected."""
-    found = [Discovery(address=admit(url), widens=True) for url in urls]
-    new = store.enqueue(found, rules, now=now, why="first")
-    return Enqueued(new, len({d.key for d in found}) - new)
+def seeds(store: Store, wanted: Iterable[str | Link], rules: HostRules, *, now: int) -> Enqueued:
+    """Add the seeds, in transactions of up to 1,000; their hosts are in scope from now on. A seed that is no URL raises
+    URLRejected."""
+    result = Enqueued()
+    for chunk in _chunks(Link(each) if isinstance(each, str) else each for each in wanted):
+        found = [discovery(link, admit(link.url), parent=None, depth=0, widens=True) for link in chunk]
+        new = store.enqueue(found, rules, now=now, why="first")
+        result.new += new
+        result.known += len({d.key for d in found}) - new
+    return result
 
 
 def links(store: Store, wanted: Iterable[Link], scope: Scope, rules: HostRules, *, now: int) -> Enqueued:
@@ -43,8 +48,8 @@ def links(store: Store, wanted: Iterable[Link], scope: Scope, rules: HostRules, 
         found: dict[str, Discovery] = {}
         for link in chunk:
             try:
-                discovery = _discovery(link, scope)
-                found.setdefault(discovery.key, discovery)
+                page = _page(link, scope)
+                found.setdefault(page.key, page)
             except URLRejected as error:
                 result.rejected.append((link.url, error.reason))
         new = store.enqueue(list(found.values()), rules, now=now, why="enqueued")
@@ -53,23 +58,21 @@ def links(store: Store, wanted: Iterable[Link], scope: Scope, rules: HostRules, 
     return result
 
 
-def _discovery(link: Link, scope: Scope) -> Discovery:
+def _page(link: Link, scope: Scope) -> Discovery:
     address = admit(link.url)
     if address not in scope:
         raise URLRejected(link.url, "out of scope")
-    return Discovery(address=address, handler=link.to, data=_data(link), priority=link.priority, depth=1)
+    return discovery(replace(link, data=_data(link)), address, parent=None, depth=1)
 
 
-def _data(link: Link) -> str | None:
-    if link.data is None:
-        return None
+def _data(link: Link) -> JSON:
     try:
-        text = canonical_json(storable(link.data))
+        data = storable(link.data)
     except NotStorable as error:
         raise URLRejected(link.url, str(error)) from None
-    if len(text.encode()) > MAX_DATA:
+    if data is not None and len(canonical_json(data).encode()) > MAX_DATA:
         raise URLRejected(link.url, f"data larger than {MAX_DATA} bytes")
-    return text
+    return data
 
 
 def _chunks(wanted: Iterable[Link]) -> Iterator[list[Link]]:

@@ -1,15 +1,16 @@
-"""Which links become pages: scope, and the facts of a host that is seen for the first time."""
+"""Which links become pages, and which pages: identity, scope, the facts of a host that is seen for the first time."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from limpet_store.canonical import DEFAULT_PORTS, Address, admit, is_private
-from limpet_store.content import canonical_json
+from limpet_store.content import canonical_json, content_hash
 from limpet_store.database import Database
 from limpet_store.errors import URLRejected
-from limpet_store.items import Link
+from limpet_store.items import Ask, Link
+from limpet_store.secret import stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +36,16 @@ class Discovery:
     """A page to be, ready for its row: validated and encoded before any transaction begins."""
 
     address: Address
+    named: str | None = None  # its key, where that is not the canonical URL
+    method: str = "GET"
+    body: bytes | None = None
+    headers: str | None = None
+    query: str | None = None
     handler: str | None = None
     data: str | None = None
+    handed: tuple[str, ...] = ()  # with values the page collects what its parents hand down
+    position: bool = False  # its URL may be replaced; the page that leads to it makes it due
+    lastmod: str | None = None
     priority: int = 0
     parent: int | None = None
     depth: int = 0
@@ -46,7 +55,64 @@ class Discovery:
 
     @property
     def key(self) -> str:
-        return self.address.canonical
+        return self.address.canonical if self.named is None else self.named
+
+
+def page_key(link: Link, canonical: str) -> str | None:
+    """The identity of a page that is not a plain GET of its URL; None for one that is.
+
+    Its own key where it has one, else its method, URL and a hash over what tells requests apart: method, canonical
+    URL, canonical body and the headers that vary. A key has a word and a space before it, so it is no URL.
+    """
+    ask = link.ask
+    if link.key is not None:
+        return f"key {link.key}"
+    if link.kind != "page":
+        return f"{link.kind} {canonical}"
+    if ask is None or (ask.method == "GET" and not ask.identity and not ask.vary):
+        return None
+    varied = sorted((name.lower(), stored(ask.headers[name])) for name in ask.vary)
+    facts = [ask.method, canonical, ask.identity, varied]
+    return f"{ask.method} {canonical} {content_hash(canonical_json(facts))}"
+
+
+def discovery(
+    link: Link, address: Address, *, parent: int | None, depth: int, widens: bool = False
+) -> Discovery:
+    """The page that an admitted link leads to."""
+    ask = link.ask or PLAIN
+    data = None if link.data is None else canonical_json(link.data)
+    handed = (data,) if link.merge and data is not None else ()
+    return Discovery(
+        address=address,
+        named=page_key(link, address.canonical),
+        method=ask.method,
+        body=ask.body,
+        headers=_stored(ask.headers),
+        query=_stored(ask.query),
+        handler=link.to,
+        data=listed(handed) if handed else data,
+        handed=handed,
+        position=link.position,
+        lastmod=link.lastmod,
+        priority=link.priority,
+        parent=parent,
+        depth=depth,
+        widens=widens,
+        kind=link.kind,
+    )
+
+
+PLAIN = Ask()
+
+
+def _stored(values: Mapping[str, object]) -> str | None:
+    return canonical_json({name: stored(value) for name, value in values.items()}) if values else None  # type: ignore[arg-type]
+
+
+def listed(texts: Iterable[str]) -> str:
+    """A JSON list of canonical texts, each once, in an order of its own: it must not depend on who came first."""
+    return f"[{','.join(sorted(set(texts)))}]"
 
 
 class Scope:
@@ -86,13 +152,9 @@ def discover(
         if reason:
             dropped[reason] = dropped.get(reason, 0) + 1
             continue
-        if address.canonical not in found:
-            found[address.canonical] = Discovery(
-                address=address,
-                handler=link.to,
-                data=None if link.data is None else canonical_json(link.data),
-                priority=link.priority,
-                parent=parent,
-                depth=depth,
-            )
+        new = discovery(link, address, parent=parent, depth=depth)
+        first = found.setdefault(new.key, new)
+        if first is not new and new.handed:
+            handed = first.handed + new.handed
+            found[new.key] = replace(first, handed=handed, data=listed(handed))
     return list(found.values()), dropped

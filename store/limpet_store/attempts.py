@@ -12,9 +12,9 @@ from limpet_store.outbox import Entry
 from limpet_store.retry import LONGEST, effective
 
 SUSPECT = 2  # losses after which a page is tried alone
-READ = """SELECT p.id, p.host, p.kind, p.url, p.canonical, p.method, p.body, p.handler, p.data, p.depth, p.hops,
-  p.priority, p.state, p.due_at, p.round, p.failures, p.lost, p.open, p.status, p.fetched_at, p.etag, p.code,
-  h.blocked_until, h.paused, h.robots_at, max(h.delay, h.crawl_delay)
+READ = """SELECT p.id, p.key, p.host, p.kind, p.url, p.canonical, p.method, p.body, p.headers, p.query, p.handler,
+  p.data, p.merges, p.led, p.depth, p.hops, p.priority, p.state, p.due_at, p.round, p.failures, p.lost, p.open,
+  p.status, p.fetched_at, p.etag, p.code, h.blocked_until, h.paused, h.robots_at, max(h.delay, h.crawl_delay)
 FROM pages p JOIN hosts h ON h.id = p.host WHERE p.id = ?"""
 MARK = "UPDATE pages SET open = 1, fence = ?, nonce = ?, attempted_at = ?, lost = ? WHERE id = ?"
 BURY = "UPDATE pages SET state = 'dead', open = 0, reason = ?, error = ?, lost = ? WHERE id = ?"
@@ -24,14 +24,19 @@ class PageRow(NamedTuple):
     """A page and its host as the attempt transaction reads them."""
 
     id: int
+    key: str
     host: int
     kind: str
     url: str
     canonical: str
     method: str
     body: bytes | None
+    headers: str | None
+    query: str | None
     handler: str | None
     data: str | None
+    merges: int
+    led: int
     depth: int
     hops: int
     priority: int
@@ -156,6 +161,6 @@ def _burial(row: PageRow, lost: int, rules: Rules) -> tuple[str, str] | None:
         return None  # without its rules the host would give out nothing ever again
     if lost >= rules.max_lost:
         return "poison", f"its worker died {lost} times while it had this page"
-    if not rules.allowed(row.host, row.robots_at, row.canonical):
+    if row.kind != "sitemap" and not rules.allowed(row.host, row.robots_at, row.canonical):
         return "robots", "disallowed by robots.txt"
     return None

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 GONE_HASH = hashlib.sha256(b"null").hexdigest()[:32]  # the content hash of a gone version
@@ -78,3 +78,29 @@ def content_hash(text: str) -> str:
 def record_id(source: str, type_: str, key: str) -> str:
     """128 bits, hex, over an unambiguous encoding: ("a:b", "c") and ("a", "b:c") differ."""
     return content_hash(_encode([source, type_, key]))
+
+
+def key_text(key: str | int | Sequence[str | int]) -> str:
+    """A natural key as the store has it: of a list its JSON. Raises NotStorable for a text that looks like a list's,
+    since the two would be one record."""
+    if isinstance(key, (str, int)):
+        text: str = storable(str(key), "key")
+        if text.startswith("[") and shown_key(text) != text:
+            raise NotStorable("key looks like a list of keys: give a list")
+        return text
+    return canonical_json(storable(list(key), "key"))
+
+
+def shown_key(text: str) -> str | list[str | int]:
+    """The key as it was given, but an integer as text."""
+    if not text.startswith("["):
+        return text
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return found if found and canonical_json(found) == text and all(map(_is_key, found)) else text
+
+
+def _is_key(value: object) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)

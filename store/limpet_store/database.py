@@ -26,7 +26,7 @@ except ImportError:  # pragma: no cover - depends on the platform
 
 SQLITE: tuple[int, ...] = sqlite.sqlite_version_info  # the library's version
 BUNDLED = sqlite is not stdlib_sqlite  # whether the library came with the wheel
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_DEADLINE = 30.0  # seconds; a COMMIT that is only "not yet" is repeated for so long
 APPLICATION_ID = 0x6C696D70  # "limp", in the header of the file
 HAS_META = "SELECT 1 FROM sqlite_master WHERE name = 'meta'"
@@ -260,7 +260,7 @@ def create_schema(db: Database, meta: Params) -> None:
 
 
 def check_schema(db: Database) -> None:
-    """Refuse what is no store, and one that a newer limpet wrote."""
+    """Refuse what is no store, and one of another schema."""
     if not has_schema(db):
         if not db.rows("SELECT 1 FROM sqlite_master"):
             raise StoreUnavailable(f"{db.path}: the store is not made yet")
@@ -268,6 +268,8 @@ def check_schema(db: Database) -> None:
     found = db.value("SELECT schema FROM meta")
     if found > SCHEMA_VERSION:
         raise StoreTooNew(f"{db.path} was written by a newer limpet (schema {found}): update limpet")
+    if found < SCHEMA_VERSION:  # nothing that was released wrote one
+        raise UsageError(f"{db.path} was written before the first release (schema {found}): crawl it anew")
 
 
 def has_schema(db: Database) -> bool:

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from limpet_store.content import canonical_json
+from limpet_store.content import canonical_json, shown_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,28 @@ def rfc3339(ms: int) -> str:
 
 def record_message(
     source: Source, *, kind: str, record: str, type_: str, key: str, url: str, version: int, hash_: str,
-    content: str, before: str | None, at: int,
+    content: str, before: str | None, at: int, reason: str, schema: int,
+    volatile: str | None = None,
 ) -> str:  # fmt: skip
-    """The message of one record version. `content` is the merged data as canonical JSON, `before` the last one's."""
-    body = {"type": type_, "key": key, "url": url, "version": version, "changed": changed(before, content)}
+    """The message of one record version. `content` is the merged data as canonical JSON, `before` the last one's.
+
+    `reason` is why there is this version: "content" (the site's), "schema" (the record's shape has a new number) or
+    "re-extract" (other code read the page). `volatile` is a JSON list: the fields that the content hash leaves out.
+    """
+    body = {
+        "type": type_,
+        "key": shown_key(key),
+        "url": url,
+        "version": version,
+        "changed": changed(before, content),
+    }
+    left_out = f'"volatile":{volatile},' if volatile else ""
     head = canonical_json(body)[:-1]  # the data is encoded already: it is joined, not encoded again
     return (
         f'{{"specversion":"1.0","id":"{record}:{source.epoch}.{version}","source":{json.dumps(source.uri)},'
         f'"type":"limpet.record.{kind}","subject":"{record}","time":"{rfc3339(at)}",'
-        f'"datacontenttype":"application/json","contenthash":"{hash_}","reason":"content","schema":1,'
-        f'"data":{head},"record":{content}}}}}'
+        f'"datacontenttype":"application/json","contenthash":"{hash_}","reason":"{reason}","schema":{schema},'
+        f'"data":{head},{left_out}"record":{content}}}}}'
     )
 
 

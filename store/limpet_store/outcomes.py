@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from limpet_store import charging, hosts, pages, records, retry
+from limpet_store import charging, handed, hosts, pages, positions, records, retry
 from limpet_store.admission import Discovery, HostRules
 from limpet_store.attempts import Attempt
 from limpet_store.database import Database
@@ -29,6 +29,7 @@ class Kind(Enum):
     GONE = "gone"  # 410, or missing twice
     DEAD = "dead"  # will not be tried again this round
     RETRY = "retry"  # failed, and may work later
+    REFUSED = "refused"  # the token in its URL is not taken any more: the way to it must be found again
     BLOCKED = "blocked"  # 429, 503, 403: the host wants to be left alone
     PUT_BACK = "put back"  # no request was sent, or its answer is not wanted any more
 
@@ -74,7 +75,8 @@ class Context:
     now: int
 
 
-NEWEST = "SELECT fence, nonce, lost, open FROM pages WHERE id = ?"
+NEWEST = "SELECT fence, nonce, lost, open, data IS NOT ?, canonical, body IS NOT ? FROM pages WHERE id = ?"
+ONCE_MORE = "UPDATE pages SET state = 'pending', due_at = ?, etag = NULL WHERE id = ?"
 FINISH = """UPDATE pages SET state = ?, open = 0, failures = 0, lost = 0, status = ?, reason = ?, error = ?,
 fetched_at = coalesce(?, fetched_at), etag = ?, code = ?, dropped = CASE ? WHEN 1 THEN dropped ELSE ? END
 WHERE id = ?"""
@@ -88,6 +90,11 @@ STATE = {
     Kind.GONE: "gone",
     Kind.DEAD: "dead",
 }
+REJECT = (
+    "INSERT INTO rejections (page, n, type, key, field, reason, value, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+HANDS_DOWN = frozenset({Kind.DONE, Kind.ALIAS, Kind.GONE})
+READ_WITH_DATA = frozenset({Kind.DONE, Kind.UNCHANGED, Kind.ALIAS})
 AS_IT_WAS = frozenset({Kind.UNCHANGED, Kind.MISSING})  # what it was extracted by, and rejected, stands
 
 
@@ -97,7 +104,7 @@ def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
     A refused worker is alive, so the loss that the newer attempt counted was none: it is taken back.
     """
     attempt = outcome.attempt
-    found = db.one(NEWEST, (attempt.page.id,))
+    found = db.one(NEWEST, (attempt.page.data, attempt.page.body, attempt.page.id))
     if found is None or (found[0], found[1], found[3]) != (attempt.fence, attempt.nonce, 1):
         if found and found[2] > 0 and found[0] != attempt.fence:
             db.run("UPDATE pages SET lost = lost - 1 WHERE id = ?", (attempt.page.id,))
@@ -108,6 +115,11 @@ def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
     if outcome.kind in STATE:
         _finish(db, outcome, host, context, entry)
         last: Op = ("k", attempt.page.id, host.id, attempt.nonce)
+        if found[4] and attempt.page.merges and outcome.kind in READ_WITH_DATA:  # a parent came in between
+            last = _once_more(db, attempt, context.now)
+    elif outcome.kind is Kind.REFUSED:
+        moved = found[5] != attempt.page.canonical or bool(found[6])
+        last = _refused(db, outcome, host, context, entry, moved=moved)
     else:
         last = _again(db, outcome, host, context, found[2])
     if host.op != before:
@@ -118,8 +130,11 @@ def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
 
 def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry: Entry) -> None:
     page, at = outcome.attempt.page, context.now
-    seen = Seen(page.id, page.canonical, outcome.attempt.fence, at)
+    reread = page.code is not None and outcome.code is not None and page.code != outcome.code
+    seen = Seen(page.id, page.canonical, outcome.attempt.fence, at, "re-extract" if reread else "content")
     entry.ops += pages.insert(db, outcome.discoveries, context.rules, at, page.round)
+    if outcome.kind in HANDS_DOWN:
+        entry.ops += _hand_down(db, outcome, at)
     entry.messages += records.upsert(db, context.source, outcome.parts, seen)
     if outcome.kind is Kind.GONE:
         entry.messages += records.remove_page(db, context.source, seen)
@@ -141,16 +156,52 @@ def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry:
         charging.answered(db, host)
 
 
+def _hand_down(db: Database, outcome: Outcome, at: int) -> list[Op]:
+    """What the children collect; a page that was never read, and hands down nothing, has nothing to take away."""
+    page = outcome.attempt.page
+    collecting = any(d.handed for d in outcome.discoveries)
+    if not collecting and page.status is None:
+        return []
+    return handed.collect(db, page.id, outcome.discoveries, at)
+
+
+def _once_more(db: Database, attempt: Attempt, now: int) -> Op:
+    """It was read with less than its parents hand down by now."""
+    page = attempt.page
+    db.run(ONCE_MORE, (now, page.id))
+    return ("p", page.id, page.host, attempt.nonce, now, shift(page.priority))
+
+
+def _refused(
+    db: Database, outcome: Outcome, host: Host, context: Context, entry: Entry, *, moved: bool
+) -> Op:
+    """A refused token: the newer URL is tried if one has come meanwhile, else the crawl goes back for one."""
+    page, now = outcome.attempt.page, context.now
+    failures, due = page.failures + 1, now
+    if failures > 1:  # the first time at once; later it may be that the site wants to see less of us
+        due += retry.page_delay(failures - 1, outcome.jitter, context.limits.time_scale)
+    charging.answered(db, host)
+    if failures >= context.limits.max_attempts:
+        return _die(db, outcome, host)
+    db.run(AGAIN, (0, failures, due, outcome.status, outcome.error, page.id))
+    if moved:
+        return ("p", page.id, host.id, outcome.attempt.nonce, due, shift(page.priority))
+    way = positions.go_back(db, page.id, due)
+    if way is None:
+        return _die(db, outcome, host)
+    entry.ops += way
+    return ("k", page.id, host.id, outcome.attempt.nonce)
+
+
 def _store_rejections(db: Database, outcome: Outcome, at: int) -> None:
     page = outcome.attempt.page.id
     if outcome.attempt.page.fetched_at is not None:  # on the first visit there are none
         db.run("DELETE FROM rejections WHERE page = ?", (page,))
     if outcome.rejections:
-        rows = [(page, n, r.type, r.key, r.reason, r.value, at) for n, r in enumerate(outcome.rejections)]
-        db.many(
-            "INSERT INTO rejections (page, n, type, key, reason, value, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            rows,
-        )
+        rows = [
+            (page, n, r.type, r.key, r.field, r.reason, r.value, at) for n, r in enumerate(outcome.rejections)
+        ]
+        db.many(REJECT, rows)
 
 
 def _store_robots(db: Database, outcome: Outcome, host: Host, at: int) -> None:

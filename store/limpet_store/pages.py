@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from limpet_store import hosts
+from limpet_store import hosts, positions
 from limpet_store.admission import Discovery, HostRules
 from limpet_store.database import Database
 from limpet_store.ops import Op, ranges, shift
 
 INSERT = """INSERT OR IGNORE INTO pages
-(key, kind, url, canonical, host, handler, data, parent, depth, hops, priority, state, due_at, round)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)"""
+(key, kind, url, canonical, method, body, headers, query, host, handler, data, merges, led, lastmod, parent, depth,
+  hops, priority, state, due_at, round)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)"""
 NEW = "SELECT id, host, due_at, priority FROM pages WHERE id > ? AND kind <> 'robots' ORDER BY id"
 KNOWN = "SELECT key FROM pages WHERE key IN ({})"
 CHUNK = 500  # keys in one look-up
@@ -29,8 +30,8 @@ def unknown(db: Database, found: Sequence[Discovery]) -> list[Discovery]:
 def insert(db: Database, found: Iterable[Discovery], rules: HostRules, now: int, round_: int) -> list[Op]:
     """Rows for new pages and the ops that bring them to the frontier, inside the caller's transaction.
 
-    A page that has a row by now is left alone: the first discovery wins. Ids made in one write transaction are
-    consecutive, since it is the only writer.
+    A page that has a row by now is left alone: the first discovery wins, except at a place in a listing
+    (`positions`). Ids made in one write transaction are consecutive, since it is the only writer.
     """
     found = list(found)
     if not found:
@@ -41,13 +42,14 @@ def insert(db: Database, found: Iterable[Discovery], rules: HostRules, now: int,
     ops += ranges(
         "n", ((page, host, due, shift(priority)) for page, host, due, priority in db.rows(NEW, (top,)))
     )
-    return ops
+    led = [d for d in found if d.position]
+    return ops + positions.renew(db, led, rules, now, round_) if led else ops
 
 
 def _row(d: Discovery, ids: dict[tuple[str, str, int], int], now: int, round_: int) -> tuple[object, ...]:
     address = d.address
     host = ids[(address.scheme, address.name, address.port)]
     return (
-        d.key, d.kind, address.url, address.canonical, host, d.handler, d.data, d.parent, d.depth, d.hops, d.priority,
-        now, round_,
+        d.key, d.kind, address.url, address.canonical, d.method, d.body, d.headers, d.query, host, d.handler, d.data,
+        int(bool(d.handed)), int(d.position), d.lastmod, d.parent, d.depth, d.hops, d.priority, now, round_,
     )  # fmt: skip

@@ -1,27 +1,41 @@
-"""Record upserts: a record is the merge of its parts, and its version steps when the merge changes."""
+"""Record upserts: a record is the merge of its parts, and its version steps when the merge changes.
+
+Volatile fields are stored with a version and make none: they are left out of every hash. A record that requires parts
+is kept as version 0, seen by nobody, until all of them are there.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from limpet_store.content import GONE_HASH, canonical_json, content_hash, record_id, storable
+from limpet_store.content import (
+    GONE_HASH,
+    NotStorable,
+    canonical_json,
+    content_hash,
+    key_text,
+    record_id,
+    storable,
+)
 from limpet_store.database import Database
 from limpet_store.items import Record
 from limpet_store.message import Source, record_message
 
 FIND = "SELECT version, hash, data, gone FROM records WHERE id = ?"
-PARTS = "SELECT part, page, fence, hash, data FROM parts WHERE record = ? ORDER BY part"
-NEW_PART = "INSERT INTO parts (record, part, page, fence, hash, data, last_seen) VALUES (?, ?, ?, ?, ?, ?, ?)"
-CHANGED_PART = """UPDATE parts SET page = ?, fence = ?, hash = ?, data = ?, last_seen = ?
+PARTS = "SELECT part, hash, data, volatile, schema FROM parts WHERE record = ? ORDER BY part"
+PART = "SELECT fence, hash, schema FROM parts WHERE record = ? AND part = ?"
+NEW_PART = """INSERT INTO parts (record, part, page, fence, hash, data, volatile, schema, last_seen)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+CHANGED_PART = """UPDATE parts SET page = ?, fence = ?, hash = ?, data = ?, volatile = ?, schema = ?, last_seen = ?
 WHERE record = ? AND part = ?"""
-SEEN_PART = "UPDATE parts SET page = ?, fence = ?, last_seen = ? WHERE record = ? AND part = ?"
-NEW = """INSERT INTO records (id, source, type, key, url, version, hash, data, first_seen, last_changed)
-VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)"""
-NEXT = """UPDATE records SET url = ?, version = version + 1, hash = ?, data = ?, gone = ?, last_changed = ?
-WHERE id = ?"""
+SEEN_PART = "UPDATE parts SET page = ?, fence = ?, schema = ?, last_seen = ? WHERE record = ? AND part = ?"
+NEW = """INSERT INTO records (id, source, type, key, url, version, hash, data, schema, gone, first_seen, last_changed)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+NEXT = """UPDATE records SET url = ?, version = version + 1, hash = ?, data = ?, schema = ?, gone = ?,
+last_changed = ? WHERE id = ?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +48,54 @@ class PartWrite:
     part: str
     data: str
     hash: str
+    volatile: str | None = None  # JSON
+    schema: int = 1
+    requires: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Under which attempt the parts were seen."""
+    """Under which attempt the parts were seen, and why a version is made if one is."""
 
     page: int
     url: str
     fence: int
     at: int
+    reason: str = "content"
+
+
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """The parts of a record together; `parts` are those there are."""
+
+    content: str
+    hash: str
+    schema: int
+    volatile: str | None
+    parts: frozenset[str]
 
 
 def prepare(source: str, record: Record) -> PartWrite:
     """Validate and encode a record before the transaction. Raises NotStorable."""
-    key = storable(str(record.key), "key")
+    if record.key is None:
+        raise NotStorable("no key")
+    key = key_text(record.key)
     data = canonical_json(storable(dict(record.data)))
+    volatile = canonical_json(sorted(record.volatile)) if record.volatile else None
+    hash_ = content_hash(steady(data, volatile))
     return PartWrite(
-        record_id(source, record.type, key), record.type, key, record.part, data, content_hash(data)
-    )
+        record_id(source, record.type, key), record.type, key, record.part, data, hash_, volatile, record.schema,
+        record.requires,
+    )  # fmt: skip
+
+
+def steady(data: str, volatile: str | None) -> str:
+    """The content without its volatile fields: what is hashed."""
+    if volatile is None or volatile == "null" or data == "null":
+        return data
+    left_out = set(json.loads(volatile))
+    fields: Mapping[str, Any] = json.loads(data)
+    return canonical_json({name: value for name, value in fields.items() if name not in left_out})
 
 
 def upsert(db: Database, source: Source, writes: Iterable[PartWrite], seen: Seen) -> list[str]:
@@ -62,56 +105,101 @@ def upsert(db: Database, source: Source, writes: Iterable[PartWrite], seen: Seen
     """
     messages = []
     for write in writes:
-        if _store_part(db, write, seen):
-            messages += _settle(db, source, write, seen)
+        reason = _store_part(db, write, seen)
+        if reason:
+            messages += _settle(db, source, write, seen, reason)
     return messages
 
 
-def _store_part(db: Database, write: PartWrite, seen: Seen) -> bool:
-    """Whether the part's content changed."""
-    found = db.one("SELECT fence, hash FROM parts WHERE record = ? AND part = ?", (write.record, write.part))
+def _store_part(db: Database, write: PartWrite, seen: Seen) -> str:
+    """Why the part's content changed; "" when it did not."""
+    found = db.one(PART, (write.record, write.part))
     if found is None:
-        db.run(NEW_PART, (write.record, write.part, seen.page, seen.fence, write.hash, write.data, seen.at))
-        return True
+        db.run(
+            NEW_PART,
+            (write.record, write.part, seen.page, seen.fence, write.hash, write.data, write.volatile, write.schema,
+             seen.at),
+        )  # fmt: skip
+        return seen.reason
     if found[0] > seen.fence:
-        return False
+        return ""
     if found[1] == write.hash:
-        db.run(SEEN_PART, (seen.page, seen.fence, seen.at, write.record, write.part))
-        return False
-    db.run(CHANGED_PART, (seen.page, seen.fence, write.hash, write.data, seen.at, write.record, write.part))
-    return True
+        db.run(SEEN_PART, (seen.page, seen.fence, write.schema, seen.at, write.record, write.part))
+        return ""
+    db.run(
+        CHANGED_PART,
+        (
+            seen.page,
+            seen.fence,
+            write.hash,
+            write.data,
+            write.volatile,
+            write.schema,
+            seen.at,
+            write.record,
+            write.part,
+        ),
+    )
+    return seen.reason if found[2] == write.schema else "schema"
 
 
-def _settle(db: Database, source: Source, write: PartWrite, seen: Seen) -> list[str]:
+def _settle(db: Database, source: Source, write: PartWrite, seen: Seen, reason: str) -> list[str]:
     """Step the version if the merge of the parts differs from the stored content."""
     found = db.one(FIND, (write.record,))
-    content, hash_ = (write.data, write.hash) if found is None else _merged(db, write.record)
-    if found is None:  # its first part is all there is
-        db.run(
-            NEW,
-            (write.record, source.crawl, write.type, write.key, seen.url, hash_, content, seen.at, seen.at),
-        )
-        version, before, kind = 1, None, "created"
-    else:
-        version, before, kind = found[0] + 1, found[2], "created" if found[3] else "changed"
-        if found[1] == hash_:
-            return []
-        db.run(NEXT, (seen.url, hash_, content, 0, seen.at, write.record))
+    if found is None:
+        return _begin(db, source, write, seen)
+    version, hash_, before, gone = found
+    now = _merged(db, write.record)
+    if now.hash == hash_ or (gone and not now.parts.issuperset(write.requires)):
+        return []
+    db.run(NEXT, (seen.url, now.hash, now.content, now.schema, 0, seen.at, write.record))
     return [
         record_message(
-            source, kind=kind, record=write.record, type_=write.type, key=write.key, url=seen.url, version=version,
-            hash_=hash_, content=content, before=before, at=seen.at,
+            source, kind="created" if gone else "changed", record=write.record, type_=write.type, key=write.key,
+            url=seen.url, version=version + 1, hash_=now.hash, content=now.content, before=before, at=seen.at,
+            reason="content" if gone else reason, schema=now.schema, volatile=now.volatile,
         )
     ]  # fmt: skip
 
 
-def _merged(db: Database, record: str) -> tuple[str, str]:
-    """The content of a record's parts together, and its hash."""
-    parts = db.rows(PARTS, (record,))
-    if len(parts) == 1:
-        return parts[0][4], parts[0][3]
-    content = merge(data for *_, data in parts)
-    return content, content_hash(content)
+def _begin(db: Database, source: Source, write: PartWrite, seen: Seen) -> list[str]:
+    """The first part of a record: all there is, and enough unless it requires others."""
+    waits = not {write.part}.issuperset(write.requires)
+    version, hash_, content = (0, GONE_HASH, "null") if waits else (1, write.hash, write.data)
+    db.run(
+        NEW,
+        (write.record, source.crawl, write.type, write.key, seen.url, version, hash_, content, write.schema, int(waits),
+         seen.at, seen.at),
+    )  # fmt: skip
+    if waits:
+        return []
+    return [
+        record_message(
+            source, kind="created", record=write.record, type_=write.type, key=write.key, url=seen.url, version=1,
+            hash_=hash_, content=content, before=None, at=seen.at, reason="content", schema=write.schema,
+            volatile=write.volatile,
+        )
+    ]  # fmt: skip
+
+
+def _merged(db: Database, record: str) -> _Merged:
+    """The content of a record's parts together."""
+    rows = db.rows(PARTS, (record,))
+    names = frozenset(row[0] for row in rows)
+    if len(rows) == 1:
+        _, hash_, content, volatile, schema = rows[0]
+        return _Merged(content, hash_, schema, volatile, names)
+    content = merge(data for _, _, data, _, _ in rows)
+    volatile = together(volatile for *_, volatile, _ in rows)
+    return _Merged(
+        content, content_hash(steady(content, volatile)), max(row[4] for row in rows), volatile, names
+    )
+
+
+def together(volatile: Iterable[str | None]) -> str | None:
+    """Several parts' volatile fields as one JSON list; None for none."""
+    found = {name for names in volatile if names for name in json.loads(names)}
+    return canonical_json(sorted(found)) if found else None
 
 
 def merge(parts: Iterable[str]) -> str:
@@ -134,24 +222,24 @@ def remove_page(db: Database, source: Source, seen: Seen) -> list[str]:
     db.run("DELETE FROM parts WHERE page = ? AND fence <= ?", (seen.page, seen.fence))
     messages = []
     for record in records:
-        type_, key = db.rows("SELECT type, key FROM records WHERE id = ?", (record,))[0]
-        parts = db.rows(PARTS, (record,))
-        if parts:
-            last = parts[-1]
-            messages += _settle(db, source, PartWrite(record, type_, key, last[0], last[4], last[3]), seen)
-        else:
-            messages += _gone(db, source, record, type_, key, seen)
+        version, hash_, before, gone = db.rows(FIND, (record,))[0]
+        if gone:  # it waits for parts, and has fewer now
+            continue
+        now = _merged(db, record) if db.one("SELECT 1 FROM parts WHERE record = ?", (record,)) else _NOTHING
+        if now.hash == hash_:
+            continue
+        type_, key, schema = db.rows("SELECT type, key, schema FROM records WHERE id = ?", (record,))[0]
+        schema = now.schema or schema
+        db.run(NEXT, (seen.url, now.hash, now.content, schema, int(now is _NOTHING), seen.at, record))
+        kind = "gone" if now is _NOTHING else "changed"
+        messages.append(
+            record_message(
+                source, kind=kind, record=record, type_=type_, key=key, url=seen.url, version=version + 1,
+                hash_=now.hash, content=now.content, before=before, at=seen.at, reason="content", schema=schema,
+                volatile=now.volatile,
+            )
+        )  # fmt: skip
     return messages
 
 
-def _gone(db: Database, source: Source, record: str, type_: str, key: str, seen: Seen) -> list[str]:
-    version, hash_, before, _ = db.rows(FIND, (record,))[0]
-    if hash_ == GONE_HASH:
-        return []
-    db.run(NEXT, (seen.url, GONE_HASH, "null", 1, seen.at, record))
-    return [
-        record_message(
-            source, kind="gone", record=record, type_=type_, key=key, url=seen.url, version=version + 1,
-            hash_=GONE_HASH, content="null", before=before, at=seen.at,
-        )
-    ]  # fmt: skip
+_NOTHING = _Merged("null", GONE_HASH, 0, None, frozenset())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limpet_store import outbox
+from limpet_store import outbox, positions
 from limpet_store.message import round_message
 from limpet_store.ops import Op, ranges, shift
 from limpet_store.outbox import Entry
@@ -16,7 +16,7 @@ AND coalesce(attempted_at, 0) < (SELECT started_at FROM rounds ORDER BY number D
 CHUNK = 1_000  # pages made due in one transaction
 # Nearly all pages are wanted, in order of id: an index by state would sort them for each chunk.
 TO_REFRESH = """SELECT id, host, priority FROM pages NOT INDEXED
-WHERE id > ? AND state IN ('done', 'alias', 'dead', 'gone') AND round < ? ORDER BY id LIMIT ?"""
+WHERE id > ? AND state IN ('done', 'alias', 'dead', 'gone') AND led = 0 AND round < ? ORDER BY id LIMIT ?"""
 REFRESH = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, failures = 0, lost = 0, reason = NULL,
 error = NULL WHERE id = ?"""
 
@@ -113,6 +113,7 @@ def finish(store: Store, now: int) -> bool:
 
 def _close(store: Store, current: Round, now: int) -> None:
     """Note the end of a round and its one message, inside the caller's transaction."""
+    positions.give_up(store.db)
     store.db.run("UPDATE rounds SET finished_at = ? WHERE number = ?", (now, current.number))
     message = round_message(
         store.source, number=current.number, why=current.why, started_at=current.started_at, at=now

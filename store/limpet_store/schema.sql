@@ -1,4 +1,4 @@
--- Schema 1. One crawl is one such database. Times are milliseconds of the frontier's clock since 1970.
+-- Schema 2. One crawl is one such database. Times are milliseconds of the frontier's clock since 1970.
 
 PRAGMA application_id = 1818848624;        -- "limp": tells the file from other programs' databases
 
@@ -33,6 +33,7 @@ CREATE TABLE hosts (                        -- politeness is a fact, so it is ke
   streak        INTEGER NOT NULL DEFAULT 0, -- failures in a row, over all pages
   rests         INTEGER NOT NULL DEFAULT 0, -- rests in a row; above 0 the host gives out one probe page
   error         TEXT,                       -- its last failure; NULL once it answers
+  logins        INTEGER NOT NULL DEFAULT 0, -- logins that failed in a row; from 3 on the host is held
   paused        INTEGER NOT NULL DEFAULT 0,
   robots_page   INTEGER NOT NULL DEFAULT 0, -- page id of its robots.txt, 0: not asked
   robots        TEXT,                       -- the rules as text; NULL: unknown, nothing else is fetched
@@ -42,15 +43,20 @@ CREATE TABLE hosts (                        -- politeness is a fact, so it is ke
 
 CREATE TABLE pages (
   id            INTEGER PRIMARY KEY,
-  key           TEXT NOT NULL,              -- identity: the canonical URL of a plain GET
+  key           TEXT NOT NULL,              -- identity: the canonical URL of a plain GET, see page_key
   kind          TEXT NOT NULL CONSTRAINT pages_kind CHECK (kind IN ('page', 'robots', 'sitemap')),
   url           TEXT NOT NULL,              -- as found, for people
   canonical     TEXT NOT NULL,              -- what is requested, asked about in robots.txt and matched
   method        TEXT NOT NULL DEFAULT 'GET',
   body          BLOB,
+  headers       TEXT,                       -- JSON: sent besides the site's; secrets by name only
+  query         TEXT,                       -- JSON: parameters added when it is sent, likewise
   host          INTEGER NOT NULL REFERENCES hosts (id),
   handler       TEXT,                       -- chosen by the link; NULL: by pattern
-  data          TEXT,                       -- handed down by the first discovery
+  data          TEXT,                       -- handed down by the first discovery, or collected: see `handed`
+  merges        INTEGER NOT NULL DEFAULT 0, -- 1: data is the list of what all its parents hand down
+  led           INTEGER NOT NULL DEFAULT 0, -- 1: made due by the page that leads to it, not by a refresh
+  lastmod       TEXT,                       -- what its sitemap says of it
   parent        INTEGER,
   depth         INTEGER NOT NULL,
   hops          INTEGER NOT NULL DEFAULT 0, -- redirects that led here
@@ -83,14 +89,22 @@ CREATE INDEX pages_failing ON pages (id) WHERE state = 'pending' AND failures > 
 CREATE TRIGGER pages_fence_rises BEFORE UPDATE OF fence ON pages WHEN NEW.fence < OLD.fence
 BEGIN SELECT RAISE(ABORT, 'pages_fence_rises: a fence never decreases'); END;
 
+CREATE TABLE handed (                       -- what each parent hands down to a page that collects it
+  page          INTEGER NOT NULL REFERENCES pages (id),
+  parent        INTEGER NOT NULL REFERENCES pages (id),
+  data          TEXT NOT NULL,              -- JSON: a list
+  PRIMARY KEY (page, parent)
+) WITHOUT ROWID;
+CREATE INDEX handed_parent ON handed (parent);
+
 CREATE TABLE records (
   id            TEXT PRIMARY KEY,           -- hash of (source, type, key)
   source        TEXT NOT NULL,
   type          TEXT NOT NULL,
   key           TEXT NOT NULL,
   url           TEXT NOT NULL,              -- the page behind the newest version
-  version       INTEGER NOT NULL,
-  hash          TEXT NOT NULL,              -- of the merged content
+  version       INTEGER NOT NULL,           -- 0: it waits for parts that it requires
+  hash          TEXT NOT NULL,              -- of the merged content, volatile fields left out
   data          TEXT NOT NULL,              -- the merge of its parts, canonical JSON
   schema        INTEGER NOT NULL DEFAULT 1,
   gone          INTEGER NOT NULL DEFAULT 0,
@@ -99,7 +113,8 @@ CREATE TABLE records (
   CONSTRAINT records_key UNIQUE (source, type, key)
 );
 
-CREATE TRIGGER records_begin_at_1 BEFORE INSERT ON records WHEN NEW.version <> 1
+CREATE TRIGGER records_begin_at_1 BEFORE INSERT ON records
+WHEN NEW.version <> 1 AND (NEW.version <> 0 OR NEW.gone <> 1)
 BEGIN SELECT RAISE(ABORT, 'records_begin_at_1: the first version is 1'); END;
 CREATE TRIGGER records_version_steps BEFORE UPDATE ON records WHEN NEW.version <> OLD.version + 1
 BEGIN SELECT RAISE(ABORT, 'records_version_steps: a version steps by exactly 1'); END;
@@ -113,8 +128,10 @@ CREATE TABLE parts (
   part          TEXT NOT NULL,
   page          INTEGER NOT NULL REFERENCES pages (id),
   fence         INTEGER NOT NULL,           -- of the attempt behind its content
-  hash          TEXT NOT NULL,
+  hash          TEXT NOT NULL,              -- of its data, volatile fields left out
   data          TEXT NOT NULL,
+  volatile      TEXT,                       -- JSON: the fields that make no version
+  schema        INTEGER NOT NULL DEFAULT 1, -- of the record's type when it was read
   last_seen     INTEGER NOT NULL,
   PRIMARY KEY (record, part)
 ) WITHOUT ROWID;
@@ -128,6 +145,7 @@ CREATE TABLE rejections (                   -- of the newest extraction of each 
   n             INTEGER NOT NULL,
   type          TEXT NOT NULL,
   key           TEXT NOT NULL,
+  field         TEXT NOT NULL DEFAULT '',   -- the one to blame, where it is known
   reason        TEXT NOT NULL,
   value         TEXT NOT NULL,
   at            INTEGER NOT NULL,

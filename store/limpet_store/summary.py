@@ -16,15 +16,17 @@ RECORDS = "SELECT count(*), coalesce(sum(version), 0) FROM records WHERE gone = 
 CODES = "SELECT code, count(*) FROM pages WHERE state = 'done' AND code IS NOT NULL GROUP BY code"
 NO_HANDLER = ":"  # the code of a page that no handler reads
 UNMATCHED = "SELECT url FROM pages WHERE state = 'done' AND code = ? LIMIT 1"
+WAITING = "SELECT count(*) FROM records WHERE gone = 1 AND version = 0"
 REJECTED = "SELECT count(*) FROM rejections"
-REJECTION = """SELECT r.type || ' ' || r.key || ' on ' || p.url || ': ' || r.reason
+REJECTION = """SELECT r.type || ' ' || r.key || ' on ' || p.url || ': '
+  || CASE WHEN r.field = '' THEN '' ELSE r.field || ': ' END || r.reason
 FROM rejections r JOIN pages p ON p.id = r.page LIMIT 1"""
 UNREAD = "SELECT canonical FROM pages WHERE state = 'done' AND code = ? AND kind = 'page'"
 FAILING = """SELECT count(*), min(url || ': ' || coalesce(error, '')) FROM pages INDEXED BY pages_failing
 WHERE state = 'pending' AND failures > 0"""
 ROUND = "SELECT (SELECT fence FROM meta) - fence, started_at FROM rounds ORDER BY number DESC LIMIT 1"
 MOVED = """SELECT count(*) FILTER (WHERE gone = 0 AND first_seen >= :since),
-  count(*) FILTER (WHERE gone = 0 AND first_seen < :since), count(*) FILTER (WHERE gone = 1)
+  count(*) FILTER (WHERE gone = 0 AND first_seen < :since), count(*) FILTER (WHERE gone = 1 AND version > 0)
 FROM records WHERE last_changed >= :since"""
 GOING = """FROM pages p JOIN hosts h ON h.id = p.host WHERE p.state = 'pending' AND h.paused = 0
   AND (h.robots IS NOT NULL OR h.robots_page IN (0, p.id))"""
@@ -57,6 +59,7 @@ class Summary:
     new: int = 0  # records that the newest round found, changed or lost
     changed: int = 0
     gone: int = 0
+    waiting: int = 0  # records that are not shown before parts that they require are there
 
     @property
     def imperfect(self) -> bool:
@@ -99,6 +102,7 @@ def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -
         new=new,
         changed=changed,
         gone=gone,
+        waiting=db.value(WAITING),
     )
 
 
@@ -170,6 +174,8 @@ def sentences(facts: Summary) -> Iterator[str]:
         yield f"{counted(facts.failing, 'page')} failed and tried again later, e.g. {facts.failure}"
     if facts.rejected:
         yield f"{counted(facts.rejected, 'record')} rejected, e.g. {facts.rejection}"
+    if facts.waiting:
+        yield f"{counted(facts.waiting, 'record')} not shown yet: parts that they require are missing"
     if facts.unmatched:
         yield f"{counted(facts.unmatched, 'page')} matched no handler, e.g. {facts.unmatched_url}"
     for reason, count in sorted(facts.dropped.items()):

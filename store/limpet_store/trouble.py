@@ -13,7 +13,7 @@ DEAD = """SELECT id, url, reason, status, error, parent FROM pages NOT INDEXED
 WHERE state = 'dead' AND id > ? ORDER BY id LIMIT ?"""
 FAILING = """SELECT id, url, failures, error, due_at FROM pages INDEXED BY pages_failing
 WHERE state = 'pending' AND failures > 0 AND id > ? ORDER BY id LIMIT ?"""
-REJECTED = """SELECT r.page, r.n, p.url, r.type, r.key, r.reason, r.value FROM rejections r
+REJECTED = """SELECT r.page, r.n, p.url, r.type, r.key, r.field, r.reason, r.value FROM rejections r
 JOIN pages p ON p.id = r.page WHERE (r.page, r.n) > (?, ?) ORDER BY r.page, r.n LIMIT ?"""
 
 
@@ -52,12 +52,13 @@ def rejected(store: Store) -> Iterator[dict[str, Any]]:
     """Every rejected record: on which page, and what about it could not be stored."""
     last = (0, -1)
     while rows := store.db.rows(REJECTED, (*last, CHUNK)):
-        for page, n, url, type_, key, reason, value in rows:
+        for page, n, url, type_, key, field, reason, value in rows:
             yield {
                 "kind": "rejected record",
                 "url": url,
                 "type": type_,
                 "key": key,
+                "field": field,
                 "reason": reason,
                 "value": value,
             }

@@ -12,13 +12,13 @@ from limpet_store import outbox
 from limpet_store.content import GONE_HASH, canonical_json, content_hash, record_id
 from limpet_store.database import Row
 from limpet_store.findings import Finding, run
-from limpet_store.records import merge
+from limpet_store.records import merge, steady, together
 from limpet_store.store import Store
 
 CHUNK = 500  # rows in one read
 MESSAGES = f"SELECT seq, messages FROM outbox WHERE seq > ? AND messages <> '' ORDER BY seq LIMIT {CHUNK}"
 BOUND = f"SELECT max(id) FROM (SELECT id FROM records WHERE id > ? ORDER BY id LIMIT {CHUNK})"
-RECORDS = """SELECT r.id, r.source, r.type, r.key, r.version, r.hash, r.data, r.gone, p.part, p.hash, p.data
+RECORDS = """SELECT r.id, r.source, r.type, r.key, r.version, r.hash, r.data, r.gone, p.part, p.hash, p.data, p.volatile
 FROM records r LEFT JOIN parts p ON p.record = r.id WHERE r.id > ? AND r.id <= ? ORDER BY r.id, p.part"""
 ONE = "SELECT version, hash FROM records WHERE id = ?"
 ORPHAN = """SELECT record FROM parts WHERE record > ? AND record <= ?
@@ -115,7 +115,8 @@ def _contradiction(message: dict[str, Any], fact: tuple[str, int, int, str]) -> 
     data = message["data"]
     if data["version"] != version or message["subject"] != record:
         return f"{message['id']} is about version {data['version']} of {message['subject']}"
-    if "record" in data and content_hash(canonical_json(data["record"])) != hash_:
+    content = canonical_json(data.get("record"))
+    if "record" in data and content_hash(steady(content, canonical_json(data.get("volatile")))) != hash_:
         return f"the content of {message['id']} has another hash than it says"
     return None
 
@@ -138,11 +139,11 @@ class _Records:
             last = upto
 
     def _look_at(self, record: Row, parts: list[Row]) -> None:
-        id_, source, type_, key, version, hash_, data, gone = record
-        self._mismatch = self._mismatch or _record_problem(id_, source, type_, key, hash_, data, gone)
+        id_, version, hash_, data, gone = record[0], *record[4:8]
+        self._mismatch = self._mismatch or _record_problem(record, _together(parts))
         self.unmerged = self.unmerged or _parts_problem(id_, data, gone, parts)
         said = self._said.last(id_)
-        if said != (version, hash_) and (said or self._said.whole):
+        if version and said != (version, hash_) and (said or self._said.whole):
             self._suspects.append(id_)
 
     def disagreement(self) -> str | None:
@@ -183,31 +184,33 @@ def _grouped(rows: list[Row]) -> Iterator[tuple[Row, list[Row]]]:
         yield record, parts
 
 
-def _record_problem(
-    id_: str, source: str, type_: str, key: str, hash_: str, data: str, gone: int
-) -> str | None:
+def _record_problem(record: Row, volatile: str | None) -> str | None:
+    id_, source, type_, key, version, hash_, data, gone = record
     if record_id(source, type_, key) != id_:
         return f"record {id_} is not the id of {type_} {key}"
-    if content_hash(data) != hash_:
+    if content_hash(steady(data, volatile)) != hash_:
         return f"record {id_} ({type_} {key}) has content of another hash"
-    if bool(gone) != (hash_ == GONE_HASH):
+    if bool(gone) != (hash_ == GONE_HASH) or (version == 0 and not gone):
         return f"record {id_} ({type_} {key}) is marked {'gone' if gone else 'live'} and its content is not"
     return None
 
 
 def _parts_problem(id_: str, data: str, gone: int, parts: list[Row]) -> str | None:
-    if gone or not parts:
-        return (
-            None
-            if gone and not parts
-            else f"record {id_} is {'gone and has' if gone else 'live and has no'} parts"
-        )
-    for part, hash_, content in parts:
-        if content_hash(content) != hash_:
+    if not gone and not parts:
+        return f"record {id_} is live and has no parts"
+    for part, hash_, content, volatile in parts:
+        if content_hash(steady(content, volatile)) != hash_:
             return f"part {part!r} of record {id_} has content of another hash"
-    if merge(content for _, _, content in parts) != data:
+    if gone:
+        return None  # its parts, if it has any, wait for others
+    volatile = _together(parts)
+    if steady(merge(content for _, _, content, _ in parts), volatile) != steady(data, volatile):
         return f"record {id_} is not the merge of its {len(parts)} parts"
     return None
+
+
+def _together(parts: list[Row]) -> str | None:
+    return together(volatile for *_, volatile in parts)
 
 
 def orphan(store: Store) -> str | None:

@@ -1,0 +1,79 @@
+"""What is sent for a page: its URL, and the headers of the site and of the page, secrets put in at the last moment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote_plus
+
+from limpet_consumers.http import FetchFailed, Request
+from limpet_consumers.runtime import SiteRuntime
+from limpet_store.attempts import PageRow
+from limpet_store.canonical import admit, is_private
+from limpet_store.secret import SecretMissing, revealed, stored
+
+ALWAYS = {"Accept-Encoding": "gzip", "Accept": "*/*", "Connection": "keep-alive"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What of a page decides how it is asked for."""
+
+    url: str
+    method: str = "GET"
+    body: bytes | None = None
+    headers: str | None = None  # JSON, as it is stored
+    query: str | None = None
+
+    @classmethod
+    def of(cls, page: PageRow) -> Asked:
+        return cls(page.canonical, page.method, page.body, page.headers, page.query)
+
+
+class Asking:
+    """Makes the requests of one site. Raises SecretMissing when a secret of the site's headers is not there."""
+
+    def __init__(self, site: SiteRuntime) -> None:
+        self._site = site
+        own = revealed({name: stored(value) for name, value in site.headers.items()})
+        self._headers = over(ALWAYS | {"User-Agent": site.user_agent}, own)
+
+    def request(self, asked: Asked, etag: str | None = None) -> Request:
+        """The request for a page; `etag` makes it conditional. Raises FetchFailed when a secret is not there."""
+        private = self._site.allow_private or self._explicit(asked.url)
+        headers = self._headers | {"If-None-Match": etag} if etag else self._headers
+        if asked.headers is None and asked.query is None:
+            return Request(asked.url, asked.method, asked.body, headers, private)
+        try:
+            headers = over(headers, revealed(json.loads(asked.headers or "{}")))
+            url = with_query(asked.url, revealed(json.loads(asked.query or "{}")))
+        except SecretMissing as error:
+            raise FetchFailed(str(error), host=False) from None
+        if bad := next((name for name, value in headers.items() if not _one_line(value)), None):
+            raise FetchFailed(f"header {bad}: its secret is not one line of ASCII", host=False)
+        return Request(url, asked.method, asked.body, headers, private)
+
+    def _explicit(self, url: str) -> bool:
+        """A private address that the site file itself names, as a seed or in `hosts`, is allowed; one that a page
+        or a redirect leads to is not, in scope or not."""
+        address = admit(url)
+        return is_private(address.name) and address.authority in self._site.authorities
+
+
+def over(headers: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """`own` put over `headers`, whatever the case of their names."""
+    names = {name.lower() for name in own}
+    return {name: value for name, value in headers.items() if name.lower() not in names} | dict(own)
+
+
+def with_query(url: str, added: Mapping[str, str]) -> str:
+    """The URL with parameters added."""
+    if not added:
+        return url
+    pairs = "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in added.items())
+    return f"{url}{'&' if '?' in url else '?'}{pairs}"
+
+
+def _one_line(value: str) -> bool:
+    return value.isascii() and value.isprintable()
