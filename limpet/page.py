@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from limpet.values import DecimalSign, Order, Price
 
 T = TypeVar("T")
+V = TypeVar("V")
 Below = Selector | SelectorList[Selector]
 _REQUIRED: Any = object()
 
@@ -261,12 +262,12 @@ class Page:
     def _value(
         self,
         css: str,
-        default: Any,
+        default: T,
         of: Below | None,
         match: str | None,
         look: Callable[[Any], str],
-        read: Callable[[str], Any],
-    ) -> Any:
+        read: Callable[[str], V],
+    ) -> V | T:
         from limpet.values import NotRead, Unreadable, shown
 
         root = self._below(of)
@@ -276,8 +277,8 @@ class Page:
             if found and (text := look(found[0])):
                 return read(shown.part(text, match))
         except NotRead as error:
-            return Unreadable(css, text or error.text, error.reason)
-        return self.one(css, default, of=of)
+            return Unreadable(css, text or error.text, error.reason)  # type: ignore[return-value]
+        return self.one(css, default, of=of)  # type: ignore[return-value]
 
     def link(
         self,

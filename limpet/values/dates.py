@@ -1,0 +1,255 @@
+"""Dates and times as people and feeds write them, as ISO 8601 strings: `2025-03-04`, `2025-03-04T10:00:00+01:00`.
+
+Nothing here knows what day it is today: what would be read otherwise tomorrow ("3 days ago", "4 March") is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import date as Date
+from datetime import timezone as Offset
+from functools import lru_cache
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from limpet.values.plain import NotRead, fold
+
+Order = Literal["DMY", "MDY", "YMD"]
+_NAMES = "january february march april may june july august september october november december"
+_MONTHS = _NAMES.split()
+_WEEK = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+_DAYS = _WEEK.split()
+_MONTH = {name[:size]: at for at, name in enumerate(_MONTHS, 1) for size in (3, len(name))} | {"sept": 9}
+_DAY = {name[:size].lower(): at for at, name in enumerate(_DAYS) for size in (3, len(name))} | {
+    "tues": 1,
+    "thur": 3,
+    "thurs": 3,
+}
+
+_CLOCK = re.compile(
+    r"(?:(?<=[0-9])T|,? (?:at )?)([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?"
+    r"(?: ?([AaPp])\.?[Mm]\.?)?(?: ?(Z|(?:UTC|GMT)?[+-][0-9]{1,2}(?::?[0-9]{2})?|[A-Za-z]{2,5}))?$"
+)
+_YEAR_FIRST = re.compile(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})")
+_EAST_ASIAN = re.compile(r"([0-9]{4}) ?[年년] ?([0-9]{1,2}) ?[月월] ?([0-9]{1,2}) ?[日일]")
+_YEAR_LAST = re.compile(r"([0-9]{1,2})([-/.]) ?([0-9]{1,2})\2 ?([0-9]{4})")
+_WEEKDAY = re.compile(r"([A-Za-z]+)[.,]? (.+)")
+_DAY_FIRST = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th|\.)?[ -](?:of )?([A-Za-z]+)[.,]?[ -]([0-9]{4})")
+_MONTH_FIRST = re.compile(r"([A-Za-z]+)[. -] ?([0-9]{1,2})(?:st|nd|rd|th)?,? ([0-9]{4})")
+_YEAR_MONTH = re.compile(r"([0-9]{4})[ -]([A-Za-z]+)[. -] ?([0-9]{1,2})")
+_RELATIVE = re.compile(r"\b(?:ago|yesterday|today|tomorrow|now|last|next)\b", re.I)
+_FULL_YEAR = re.compile(r"(?<![0-9])[0-9]{4}(?![0-9])")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_UNIX = {"unix": 1_000_000, "unix-ms": 1_000}  # microseconds in one
+_MS_FROM = 10**11  # as seconds the year 5138, as milliseconds 1973
+
+
+def date(
+    text: str,
+    *,
+    format: str | None = None,
+    order: Order | None = None,
+    languages: Sequence[str] | None = None,
+    timezone: str | None = None,
+) -> str:
+    """The one date, or date and time, that `text` consists of, in ISO 8601; fractions of a microsecond are cut.
+
+    `order` says how `03/04/2025` is meant. `languages` (`["de"]`) names the languages of months, English unless
+    given. `timezone` (`"Europe/Berlin"`, `"+01:00"`) is that of times written without an offset, which stay
+    without one otherwise; a name as `CET` is read if it is this zone's. `format` is a `strptime` format that
+    holds a year, `"unix"` or `"unix-ms"`; nothing else is read then.
+
+    Raises NotRead for what is no whole date (a day, a month and four digits of year), for an impossible one, for
+    one relative to today, and for one with words besides it. Raises ValueError for wrong arguments.
+    """
+    if order not in (None, "DMY", "MDY", "YMD"):
+        raise ValueError(f"order={order!r}: DMY, MDY or YMD")
+    zone = None if timezone is None else _zone(timezone)
+    if format in _UNIX:
+        return _since_epoch(text, format)
+    if format is not None:
+        return _as_said(text, format, zone)
+    plain = fold(text)
+    found = _CLOCK.search(plain)
+    day = _day(text, plain[: found.start()] if found else plain, order, tuple(languages or ("en",)))
+    return _with_time(text, day, found, zone) if found else day.isoformat()
+
+
+def _day(text: str, plain: str, order: Order | None, languages: tuple[str, ...]) -> Date:
+    english = "en" in languages
+    named = _WEEKDAY.fullmatch(plain) if english else None
+    weekday = _DAY.get(named[1].lower()) if named else None
+    rest = named[2] if named and weekday is not None else plain
+    parts = _digits(text, rest, order) or (_english(rest) if english else None) or _foreign(rest, languages)
+    if parts is None:
+        raise NotRead(text, _why_not(plain))
+    day = _calendar(text, *parts)
+    if weekday is not None and day.weekday() != weekday:
+        raise NotRead(text, f"{day.isoformat()} is a {_DAYS[day.weekday()]}")
+    return day
+
+
+def _digits(text: str, plain: str, order: Order | None) -> tuple[int, int, int] | None:
+    if found := _YEAR_FIRST.fullmatch(plain):
+        return int(found[1]), int(found[3]), int(found[4])
+    if found := _EAST_ASIAN.fullmatch(plain):
+        return int(found[1]), int(found[2]), int(found[3])
+    if found := _YEAR_LAST.fullmatch(plain):
+        return _in_order(text, int(found[1]), int(found[3]), int(found[4]), order)
+    return None
+
+
+def _in_order(text: str, first: int, second: int, year: int, order: Order | None) -> tuple[int, int, int]:
+    if order == "YMD":
+        raise NotRead(text, "the year is not the first")
+    if order is None and first != second and first <= 12 and second <= 12:
+        raise NotRead(text, 'day or month first? Say order="DMY" or order="MDY"')
+    month_first = order == "MDY" or (order is None and second > 12)
+    return (year, first, second) if month_first else (year, second, first)
+
+
+def _english(plain: str) -> tuple[int, int, int] | None:
+    for pattern, day, name, year in ((_DAY_FIRST, 1, 2, 3), (_MONTH_FIRST, 2, 1, 3), (_YEAR_MONTH, 3, 2, 1)):
+        found = pattern.fullmatch(plain)
+        if found and (month := _MONTH.get(found[name].lower())):
+            return int(found[year]), month, int(found[day])
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _foreign(plain: str, languages: tuple[str, ...]) -> tuple[int, int, int] | None:
+    """Day and year are what stands there; dateparser knows what the month is called."""
+    others = [language for language in languages if language != "en"]
+    numbers = sorted(re.findall("[0-9]+", plain), key=len)
+    if not others or len(numbers) != 2 or len(numbers[0]) > 2 or len(numbers[1]) != 4:
+        return None
+    import dateparser  # type: ignore[import-untyped,unused-ignore] # takes 70 ms: for those who need it
+
+    settings = {"STRICT_PARSING": True, "PARSERS": ["absolute-time"], "DATE_ORDER": "DMY"}
+    found = dateparser.parse(plain, languages=others, settings=settings)
+    if found is None or (found.day, found.year) != (int(numbers[0]), int(numbers[1])):
+        return None
+    return found.year, found.month, found.day
+
+
+def _calendar(text: str, year: int, month: int, day: int) -> Date:
+    try:
+        return Date(year, month, day)
+    except ValueError as error:
+        raise NotRead(text, f"no such day: {error}") from None
+
+
+def _why_not(plain: str) -> str:
+    if _RELATIVE.search(plain):
+        return "relative to the day it is read on"
+    if not _FULL_YEAR.search(plain):
+        return "no year of four digits"
+    return "not one whole date, or words besides it; format= and languages= may help"
+
+
+def _with_time(text: str, day: Date, found: re.Match[str], zone: tzinfo | None) -> str:
+    hour, minute, second, fraction, half, name = found.groups()
+    if half and not 1 <= int(hour) <= 12:
+        raise NotRead(text, f"no such time: {hour} {half}m")
+    hours = int(hour) % 12 + 12 * (half in "Pp") if half else int(hour)
+    try:
+        clock = time(hours, int(minute), int(second or 0), int((fraction or "0")[:6].ljust(6, "0")))
+    except ValueError as error:
+        raise NotRead(text, f"no such time: {error}") from None
+    naive = datetime.combine(day, clock)
+    if name and _looks_like_an_end(found):
+        raise NotRead(text, f"{name!r}: an offset, or when it ends?")
+    offset = _offset(name) if name else None
+    if offset is not None:
+        return naive.replace(tzinfo=offset).isoformat()
+    if zone is not None:
+        return _local(text, naive, zone, name)
+    if name:
+        raise NotRead(text, f"time zone {name!r}: names stand for several; say timezone=")
+    return naive.isoformat()
+
+
+def _looks_like_an_end(found: re.Match[str]) -> bool:
+    """In `10:00-12:00` two times of day; in `T10:00-05:00` and `10:00:00-05:00` an offset."""
+    exact = found[0].startswith("T") or found[3] is not None
+    return not exact and bool(re.fullmatch("-[0-9]{1,2}(?::[0-9]{2})?", found[6]))
+
+
+def _local(text: str, naive: datetime, zone: tzinfo, name: str | None) -> str:
+    """`naive` with the offset that `zone` had then, which is one, none (skipped in spring) or two (in autumn)."""
+    both = (naive.replace(tzinfo=zone, fold=second) for second in (0, 1))
+    offsets = {
+        moment.utcoffset() or timedelta()
+        for moment in both
+        if _exists(moment) and name in (None, moment.tzname())
+    }
+    if len(offsets) == 1:
+        return naive.replace(tzinfo=Offset(offsets.pop())).isoformat()
+    if name:
+        raise NotRead(text, f"{name!r} is not what {zone} called its time then")
+    raise NotRead(text, f"this time was {'there twice' if offsets else 'skipped'} in {zone}")
+
+
+def _exists(moment: datetime) -> bool:
+    try:
+        again = moment.astimezone(UTC).astimezone(moment.tzinfo)
+    except OverflowError:
+        return False
+    return again.replace(tzinfo=None) == moment.replace(tzinfo=None)
+
+
+@lru_cache
+def _zone(name: str) -> tzinfo:
+    try:
+        return _offset(name) or ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise ValueError(
+            f"timezone={name!r}: neither +01:00 nor a zone this machine knows: {error}"
+        ) from None
+
+
+def _offset(name: str) -> tzinfo | None:
+    if name in ("Z", "UTC", "GMT", "UT"):
+        return UTC
+    found = re.fullmatch("(?:UTC|GMT)?([+-])([0-9]{1,2})(?::?([0-9]{2}))?", name)
+    if not found or int(found[2]) > 15 or int(found[3] or 0) > 59:
+        return None
+    offset = timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
+    return Offset(-offset if found[1] == "-" else offset)
+
+
+def _since_epoch(text: str, unit: str) -> str:
+    plain = fold(text)
+    found = re.fullmatch(r"(-?)([0-9]{1,15})(?:\.([0-9]{1,9}))?", plain)
+    if not found:
+        raise NotRead(text, "not a Unix time")
+    if unit == "unix" and int(found[2]) >= _MS_FROM:
+        raise NotRead(text, 'not seconds; milliseconds are format="unix-ms"')
+    micro = int(found[2]) * _UNIX[unit] + int((found[3] or "").ljust(9, "0")) * _UNIX[unit] // 10**9
+    try:
+        return (_EPOCH + timedelta(microseconds=-micro if found[1] else micro)).isoformat()
+    except OverflowError:
+        raise NotRead(text, "beyond the year 9999") from None
+
+
+def _as_said(text: str, format: str, zone: tzinfo | None) -> str:
+    has_time = _checked(format)
+    try:
+        found = datetime.strptime(fold(text), format)
+    except ValueError:
+        raise NotRead(text, f"does not fit {format!r}") from None
+    if not has_time:
+        return found.date().isoformat()
+    return _local(text, found, zone, None) if zone and found.tzinfo is None else found.isoformat()
+
+
+@lru_cache
+def _checked(format: str) -> bool:
+    """Whether `format` holds a time. Raises ValueError for a format that is none, or leaves the year out."""
+    directives = set(re.findall("%(.)", format))
+    if "Z" in directives or not directives & set("YycxG"):
+        raise ValueError(f"format={format!r}: a year must be in it, and %Z (names of time zones) must not")
+    datetime.strptime(_EPOCH.strftime(format), format)
+    return bool(directives & set("HIMSfpcXzT"))
