@@ -23,6 +23,7 @@ from limpet_store.items import JSON, Fetched, Link
 
 TYPE_CHECKING = False  # as in `typing`; what reads values is imported when the first is read
 if TYPE_CHECKING:
+    from limpet.structured.nodes import Nodes
     from limpet.values import DecimalSign, Order, Price
 
 T = TypeVar("T")
@@ -356,6 +357,70 @@ class Page:
             (self.url, None) if href == "" else ("", "no link") if href is None else self._resolve(href)
         )
         return links.NoLink(reason=reason) if reason is not None else make(url, **more)
+
+    def jsonld(self, *types: str) -> Nodes:
+        """The JSON-LD nodes of these types in the page, however deeply nested; without a type all top nodes.
+
+        A list of plain dicts, the less nested ones first. A block that cannot be read costs itself alone and is
+        named in the list's `errors`. `.one()` is the first node, or rejects as a missing value does; `.resolve()`
+        follows an `{"@id": ...}`. `limpet.structured.tolerant` says which mistakes are mended.
+        """
+        return self._jsonld.of(*types)
+
+    def microdata(self, *types: str) -> Nodes:
+        """The HTML microdata items of these types, in the shape and order of `jsonld`.
+
+        A property with one value is that value, with several a list. Values are strings or nodes; URLs are absolute.
+        """
+        return self._microdata.of(*types)
+
+    def embedded(self, name: str, default: Any = _REQUIRED) -> JSON:
+        """The data that the page's scripts call `name`, read as JSON or as a JavaScript literal.
+
+        `name` is the id of a `<script>` (`__NEXT_DATA__`), a variable or property that is assigned
+        (`window.__STATE__`, `shop.product`), a key inside a larger object, a function called with the data
+        (`dataLayer.push`), or a CSS selector of an element or `::attr(data-page)`. The first object or list of
+        that name wins, assignments before keys. Where nothing is, it gives `default`. Without a default raises
+        MissingValue, and always when what is assigned to the name is there but is no literal.
+        """
+        from limpet.structured import embedded, tolerant
+
+        try:
+            return embedded.find(self._root, name, self._is_xml)
+        except embedded.NotThere as error:
+            if default is not _REQUIRED:
+                return default
+            raise MissingValue(str(error)) from None
+        except tolerant.Broken as error:
+            raise MissingValue(str(error)) from None
+
+    def opengraph(self) -> dict[str, JSON]:
+        """The page's `og:`, `product:`, `article:`, `twitter:` and similar metas, by their whole names.
+
+        A property that occurs once is a string, else a list. Images, videos and sounds are lists side by side:
+        `og:image:width` has as many entries as `og:image`, None where nothing is said. URLs are absolute.
+        """
+        from limpet.structured import opengraph
+
+        return opengraph.read(self._root, self._absolute)
+
+    @cached_property
+    def _jsonld(self) -> Nodes:
+        from limpet.structured import jsonld
+
+        return jsonld.read(self._root)
+
+    @cached_property
+    def _microdata(self) -> Nodes:
+        from limpet.structured import microdata
+
+        return microdata.read(self._root, self._absolute)
+
+    @cached_property
+    def _absolute(self) -> Callable[[str], str]:
+        from limpet.structured import urls
+
+        return urls.absolute(self.base, self._codec)
 
     @cached_property
     def base(self) -> str:
