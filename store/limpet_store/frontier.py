@@ -64,6 +64,16 @@ class FrontierStatus:
     next_at: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """A page in the frontier, in ms: from when it can be leased, until when it is, and its host's next slot. None: the
+    frontier does not have it, or has no such time."""
+
+    visible_at: int | None
+    leased_until: int | None
+    slot: int | None
+
+
 class Frontier:
     """The verbs of one crawl's frontier in one life of its store. Raises FrontierUnavailable from all of them."""
 
@@ -143,6 +153,13 @@ class Frontier:
     def holds(self, page: int, host: int) -> bool:
         """Whether the frontier has the page, visible or leased."""
         return bool(self._call("holds", page, host))
+
+    def glance(self, page: int, host: int) -> Glance:
+        """How it stands with one page, without touching it."""
+        visible = self._server.command("ZSCORE", f"{self.prefix}:p:{host}", page)
+        leased = self._server.command("ZSCORE", f"{self.prefix}:l:{host}", page)
+        slot = self._server.command("HGET", f"{self.prefix}:h:{host}", "s")
+        return Glance(*(None if at is None else int(float(at)) for at in (visible, leased, slot)))
 
     def rebuild_begin(self, token: str, drop: tuple[int, str] | None) -> str:
         """Become the rebuilder: "ok", "busy" (another is), or "standing" (there is a cursor other than `drop`)."""
