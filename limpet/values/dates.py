@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from datetime import date as Date
-from datetime import timezone as Offset
 from functools import lru_cache
 from typing import Literal
-from zoneinfo import ZoneInfo
 
+from limpet.values import clocks
 from limpet.values.plain import NotRead, fold
 
 Order = Literal["DMY", "MDY", "YMD"]
@@ -28,10 +27,6 @@ _DAY = {name[:size].lower(): at for at, name in enumerate(_DAYS) for size in (3,
     "thurs": 3,
 }
 
-_CLOCK = re.compile(
-    r"(?:(?<=[0-9])T|,? (?:at )?)([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?"
-    r"(?: ?([AaPp])\.?[Mm]\.?)?(?: ?(Z|(?:UTC|GMT)?[+-][0-9]{1,2}(?::?[0-9]{2})?|[A-Za-z]{2,5}))?$"
-)
 _YEAR_FIRST = re.compile(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})")
 _EAST_ASIAN = re.compile(r"([0-9]{4}) ?[年년] ?([0-9]{1,2}) ?[月월] ?([0-9]{1,2}) ?[日일]")
 _YEAR_LAST = re.compile(r"([0-9]{1,2})([-/.]) ?([0-9]{1,2})\2 ?([0-9]{4})")
@@ -66,15 +61,15 @@ def date(
     """
     if order not in (None, "DMY", "MDY", "YMD"):
         raise ValueError(f"order={order!r}: DMY, MDY or YMD")
-    zone = None if timezone is None else _zone(timezone)
+    zone = None if timezone is None else clocks.zone_of(timezone)
     if format in _UNIX:
         return _since_epoch(text, format)
     if format is not None:
         return _as_said(text, format, zone)
     plain = fold(text)
-    found = _CLOCK.search(plain)
+    found = clocks.CLOCK.search(plain)
     day = _day(text, plain[: found.start()] if found else plain, order, tuple(languages or ("en",)))
-    return _with_time(text, day, found, zone) if found else day.isoformat()
+    return clocks.at(text, day, found, zone) if found else day.isoformat()
 
 
 def _day(text: str, plain: str, order: Order | None, languages: tuple[str, ...]) -> Date:
@@ -149,77 +144,6 @@ def _why_not(plain: str) -> str:
     return "not one whole date, or words besides it; format= and languages= may help"
 
 
-def _with_time(text: str, day: Date, found: re.Match[str], zone: tzinfo | None) -> str:
-    hour, minute, second, fraction, half, name = found.groups()
-    if half and not 1 <= int(hour) <= 12:
-        raise NotRead(text, f"no such time: {hour} {half}m")
-    hours = int(hour) % 12 + 12 * (half in "Pp") if half else int(hour)
-    try:
-        clock = time(hours, int(minute), int(second or 0), int((fraction or "0")[:6].ljust(6, "0")))
-    except ValueError as error:
-        raise NotRead(text, f"no such time: {error}") from None
-    naive = datetime.combine(day, clock)
-    if name and _looks_like_an_end(found):
-        raise NotRead(text, f"{name!r}: an offset, or when it ends?")
-    offset = _offset(name) if name else None
-    if offset is not None:
-        return naive.replace(tzinfo=offset).isoformat()
-    if zone is not None:
-        return _local(text, naive, zone, name)
-    if name:
-        raise NotRead(text, f"time zone {name!r}: names stand for several; say timezone=")
-    return naive.isoformat()
-
-
-def _looks_like_an_end(found: re.Match[str]) -> bool:
-    """In `10:00-12:00` two times of day; in `T10:00-05:00` and `10:00:00-05:00` an offset."""
-    exact = found[0].startswith("T") or found[3] is not None
-    return not exact and bool(re.fullmatch("-[0-9]{1,2}(?::[0-9]{2})?", found[6]))
-
-
-def _local(text: str, naive: datetime, zone: tzinfo, name: str | None) -> str:
-    """`naive` with the offset that `zone` had then, which is one, none (skipped in spring) or two (in autumn)."""
-    both = (naive.replace(tzinfo=zone, fold=second) for second in (0, 1))
-    offsets = {
-        moment.utcoffset() or timedelta()
-        for moment in both
-        if _exists(moment) and name in (None, moment.tzname())
-    }
-    if len(offsets) == 1:
-        return naive.replace(tzinfo=Offset(offsets.pop())).isoformat()
-    if name:
-        raise NotRead(text, f"{name!r} is not what {zone} called its time then")
-    raise NotRead(text, f"this time was {'there twice' if offsets else 'skipped'} in {zone}")
-
-
-def _exists(moment: datetime) -> bool:
-    try:
-        again = moment.astimezone(UTC).astimezone(moment.tzinfo)
-    except OverflowError:
-        return False
-    return again.replace(tzinfo=None) == moment.replace(tzinfo=None)
-
-
-@lru_cache
-def _zone(name: str) -> tzinfo:
-    try:
-        return _offset(name) or ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:
-        raise ValueError(
-            f"timezone={name!r}: neither +01:00 nor a zone this machine knows: {error}"
-        ) from None
-
-
-def _offset(name: str) -> tzinfo | None:
-    if name in ("Z", "UTC", "GMT", "UT"):
-        return UTC
-    found = re.fullmatch("(?:UTC|GMT)?([+-])([0-9]{1,2})(?::?([0-9]{2}))?", name)
-    if not found or int(found[2]) > 15 or int(found[3] or 0) > 59:
-        return None
-    offset = timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
-    return Offset(-offset if found[1] == "-" else offset)
-
-
 def _since_epoch(text: str, unit: str) -> str:
     plain = fold(text)
     found = re.fullmatch(r"(-?)([0-9]{1,15})(?:\.([0-9]{1,9}))?", plain)
@@ -242,7 +166,7 @@ def _as_said(text: str, format: str, zone: tzinfo | None) -> str:
         raise NotRead(text, f"does not fit {format!r}") from None
     if not has_time:
         return found.date().isoformat()
-    return _local(text, found, zone, None) if zone and found.tzinfo is None else found.isoformat()
+    return clocks.local(text, found, zone, None) if zone and found.tzinfo is None else found.isoformat()
 
 
 @lru_cache

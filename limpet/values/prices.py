@@ -25,7 +25,7 @@ class Price(dict[str, str | None]):
 
     @property
     def amount(self) -> Decimal:
-        """The amount to compute with; a record takes what comes of it as `str(...)`."""
+        """The amount to compute with. A record stores what comes of it as a string of its digits."""
         return Decimal(self["amount"] or 0)
 
     @property
