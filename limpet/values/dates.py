@@ -36,6 +36,7 @@ _MONTH_FIRST = re.compile(r"([A-Za-z]+)[. -] ?([0-9]{1,2})(?:st|nd|rd|th)?,? ([0
 _YEAR_MONTH = re.compile(r"([0-9]{4})[ -]([A-Za-z]+)[. -] ?([0-9]{1,2})")
 _RELATIVE = re.compile(r"\b(?:ago|yesterday|today|tomorrow|now|last|next)\b", re.I)
 _FULL_YEAR = re.compile(r"(?<![0-9])[0-9]{4}(?![0-9])")
+_YEARS = range(1500, 2201)  # 0001 and 9999 mean none; 2568 is a year in Thailand, 1403 one in Iran
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNIX = {"unix": 1_000_000, "unix-ms": 1_000}  # microseconds in one
 _MS_FROM = 10**11  # as seconds the year 5138, as milliseconds 1973
@@ -56,7 +57,7 @@ def date(
     without one otherwise; a name as `CET` is read if it is this zone's. `format` is a `strptime` format that
     holds a year, `"unix"` or `"unix-ms"`; nothing else is read then.
 
-    Raises NotRead for what is no whole date (a day, a month and four digits of year), for an impossible one, for
+    Weekdays are checked, those of other languages are not. Raises NotRead for what is no whole date (a day, a month and four digits of year), for an impossible one, for
     one relative to today, and for one with words besides it. Raises ValueError for wrong arguments.
     """
     if order not in (None, "DMY", "MDY", "YMD"):
@@ -130,6 +131,8 @@ def _foreign(plain: str, languages: tuple[str, ...]) -> tuple[int, int, int] | N
 
 
 def _calendar(text: str, year: int, month: int, day: int) -> Date:
+    if year not in _YEARS:
+        raise NotRead(text, f"the year {year}: a placeholder, or another calendar's?")
     try:
         return Date(year, month, day)
     except ValueError as error:
