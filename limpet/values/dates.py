@@ -57,11 +57,14 @@ def date(
     without one otherwise; a name as `CET` is read if it is this zone's. `format` is a `strptime` format that
     holds a year, `"unix"` or `"unix-ms"`; nothing else is read then.
 
-    Weekdays are checked, those of other languages are not. Raises NotRead for what is no whole date (a day, a month and four digits of year), for an impossible one, for
-    one relative to today, and for one with words besides it. Raises ValueError for wrong arguments.
+    Raises NotRead for what is no whole date (a day, a month and four digits of year), for an impossible one, for
+    one relative to today, for an English weekday that it was not, and for one with words besides it. In other
+    languages weekdays are not checked, and dateparser leaves out a few words. Raises ValueError for wrong arguments.
     """
     if order not in (None, "DMY", "MDY", "YMD"):
         raise ValueError(f"order={order!r}: DMY, MDY or YMD")
+    if isinstance(languages, str):
+        raise ValueError(f"languages={languages!r}: a list, [{languages!r}]")
     zone = None if timezone is None else clocks.zone_of(timezone)
     if format in _UNIX:
         return _since_epoch(text, format)

@@ -305,6 +305,7 @@ def test_what_is_in_doubt_is_refused(read, text, how, reason):
         (numbers.number, {"decimal": ";"}, 'decimal=\';\': "." or ","'),
         (prices.price, {"currency": "€"}, "currency='€': not an ISO 4217 code"),
         (dates.date, {"order": "DM"}, "order='DM'"),
+        (dates.date, {"languages": "de"}, r"a list, \['de'\]"),
         (dates.date, {"timezone": "Mars/Base"}, "timezone='Mars/Base'"),
         (dates.date, {"format": "%d.%m."}, "a year must be in it"),
         (dates.date, {"format": "%Y %Z"}, "names of time zones"),
