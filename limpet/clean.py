@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from limpet.page import Missing
 from limpet_store.items import JSON, Record, Rejection
 
 MAX_HANDED_DOWN = 16_384  # bytes of a link's data as JSON
+NO_KEYS = frozenset({"nan", "NaN", "None", "null", "undefined"})
 _DEEPEST = 100
 _SHOWN = 200
 
@@ -24,18 +28,45 @@ class Refused(ValueError):
         self.reason = reason
         self.value = value
 
+    @property
+    def field(self) -> str:
+        """The field to blame: what stands before the reason, without `data.`."""
+        where, colon, _ = self.reason.partition(": ")
+        return where.removeprefix("data.") if colon and where != "data" and " " not in where else ""
+
 
 class Absent(Refused):
     """The value is one that `Page.one` did not find."""
 
 
-def record(given: Record) -> Record | Rejection:
-    """The record in plain types, its type, key and part stripped; or why it cannot be stored."""
+def record(given: Record, *, keyless: bool = False) -> Record | Rejection:
+    """The record in plain types, its type, key and part stripped; or why it cannot be stored.
+
+    `keyless`: it may have no key, to get one by `keyed`.
+    """
     try:
-        return Record(_word(given.type, "type"), _key(given.key), _data(given.data), _part(given.part))
+        key = None if keyless and given.key is None else _key(given.key)
+        return Record(
+            _word(given.type, "type"), key, _data(given.data), _part(given.part), _names(given.requires, "requires"),
+            _names(given.volatile, "volatile"), given.schema,
+        )  # fmt: skip
     except Refused as error:
-        key = "" if isinstance(given.key, Missing) else printable(given.key)
-        return Rejection(printable(given.type), key, printable(error.reason), printable(error.value))
+        key = "" if given.key is None or isinstance(given.key, Missing) else printable(given.key)
+        return Rejection(
+            printable(given.type),
+            key,
+            printable(error.reason),
+            printable(error.value),
+            printable(error.field),
+        )
+
+
+def keyed(plain: Record) -> Record | Rejection:
+    """A record in plain types, its key made sure of."""
+    try:
+        return replace(plain, key=_key(plain.key))
+    except Refused as error:
+        return Rejection(plain.type, "", printable(error.reason), printable(error.value), "key")
 
 
 def handed_down(data: Any) -> JSON:
@@ -63,7 +94,8 @@ def _shown(value: object) -> str:
 
 
 def tidy(value: Any, where: str, depth: int = 0) -> JSON:
-    """`value` as plain None, bool, int, float, str, list and dict. Raises Refused, naming the place."""
+    """`value` as plain None, bool, int, float, str, list and dict; a Decimal, a date and a datetime as text. Raises
+    Refused, naming the place."""
     if isinstance(value, str):
         return text(value, where)
     if value is None or isinstance(value, bool):
@@ -72,6 +104,8 @@ def tidy(value: Any, where: str, depth: int = 0) -> JSON:
         return _integer(value, where, bits=1024)
     if isinstance(value, float):
         return _finite(value, where)
+    if isinstance(value, (Decimal, date)):
+        return _as_text(value, where)
     if depth >= _DEEPEST:
         raise Refused(f"{where[:40]}...: nested deeper than {_DEEPEST}")
     if isinstance(value, Mapping):
@@ -94,6 +128,15 @@ def text(value: str, where: str) -> str:
         except UnicodeEncodeError:
             raise Refused(f"{where}: holds a lone surrogate", value) from None
     return plain
+
+
+def _as_text(value: Decimal | date, where: str) -> str:
+    """A Decimal with its digits as they are, a date or datetime in ISO 8601."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if not value.is_finite():
+        raise Refused(f"{where}: {value} is not JSON", value)
+    return format(value, "f")
 
 
 def _integer(value: int, where: str, bits: int) -> int:
@@ -124,12 +167,33 @@ def _word(value: Any, where: str) -> str:
     return plain
 
 
-def _key(value: Any) -> str | int:
+def _key(value: Any) -> str | int | list[str | int]:
+    if isinstance(value, (list, tuple)):
+        if not value:
+            raise Refused("key: an empty list", value)
+        return [_one_key(each) for each in value]
+    return _one_key(value)
+
+
+def _one_key(value: Any) -> str | int:
     if isinstance(value, int) and not isinstance(value, bool):
         return _integer(value, "key", bits=63)
+    if value is None:
+        raise Refused("key: there is none")
     if not isinstance(value, str):
         raise Refused(f"key: {type(value).__name__} is neither a string nor an integer", value)
-    return _word(value, "key")
+    word = _word(value, "key")
+    if word in NO_KEYS:
+        raise Refused(f"key: {word!r} is what a missing value looks like", value)
+    return word
+
+
+def _names(value: Any, where: str) -> tuple[str, ...]:
+    if value == ():
+        return ()
+    if isinstance(value, str) or not isinstance(value, Collection):
+        raise Refused(f"{where}: a list of names", value)
+    return tuple(sorted({_word(each, where) for each in value}))
 
 
 def _part(value: Any) -> str:

@@ -14,17 +14,35 @@ import functools
 import hashlib
 import inspect
 import linecache
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from limpet.shapes import Shape
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def code_hash(function: Callable[..., Any]) -> str:
-    """16 hex digits that change when the function's code, or what it refers to in its own file, changes."""
+def code_hash(function: Callable[..., Any], shapes: Iterable[Shape] = ()) -> str:
+    """16 hex digits that change when the function's code, or what it refers to in its own file, changes.
+
+    So they do with those of the shapes whose record type or class the function names.
+    """
     code: CodeType = inspect.unwrap(function).__code__
+    found = _code_hash(code)
+    named = [shape.facts for shape in shapes if {shape.type_, shape.cls.__name__} & _words(code)]
+    return _digest("\0".join([found, *sorted(named)])) if named else found
+
+
+def _words(code: CodeType) -> set[str]:
+    """The names and texts in a function and in those inside it."""
+    found = set(code.co_names) | {const for const in code.co_consts if isinstance(const, str)}
+    return found.union(*(_words(const) for const in code.co_consts if isinstance(const, CodeType)))
+
+
+def _code_hash(code: CodeType) -> str:
     source = _Source.of("".join(linecache.getlines(code.co_filename)))
     node = source.functions.get((code.co_name, code.co_firstlineno))
     if node is None:

@@ -12,6 +12,7 @@ from typing import Any
 from limpet import clean
 from limpet.links import NoLink
 from limpet.page import MissingValue, Page
+from limpet.shapes import Shapes
 from limpet_store.errors import ExtractError
 from limpet_store.items import Extracted, Link, Record, Rejection
 
@@ -21,20 +22,23 @@ _WORDS = 500  # characters of a foreign exception's text
 _NOT_ABSOLUTE = "not an absolute http or https URL; page.link() makes one"
 
 
-def run(name: str, handler: Handler, page: Page, names: Container[str], max_links: int) -> Extracted:
+def run(
+    name: str, handler: Handler, page: Page, names: Container[str], max_links: int, shapes: Shapes
+) -> Extracted:
     """What `handler` gives for `page`; records that cannot be stored are among the rejections.
 
     Raises ExtractError, naming the handler, when it fails or gives something other than links and records.
     """
-    basket = _Basket(name, names, max_links)
-    for item in _items(name, handler, page):
+    basket = _Basket(name, names, max_links, shapes)
+    for item in _items(name, handler, page, shapes):
         basket.add(item)
     return Extracted(list(basket.links.values()), basket.records, basket.rejections, basket.dropped)
 
 
 class _Basket:
-    def __init__(self, name: str, names: Container[str], max_links: int) -> None:
+    def __init__(self, name: str, names: Container[str], max_links: int, shapes: Shapes) -> None:
         self.name = name
+        self.shapes = shapes
         self.names = names
         self.max_links = max_links
         self.links: dict[tuple[object, ...], Link] = {}  # the first to a page wins, as in the store
@@ -48,11 +52,10 @@ class _Basket:
                 self.dropped[item.reason] += 1
         elif isinstance(item, Link):
             self._add_link(item)
-        elif isinstance(item, Record):
-            plain = clean.record(item)
-            self.records.append(plain) if isinstance(plain, Record) else self.rejections.append(plain)
         elif isinstance(item, Rejection):
             self.rejections.append(item)
+        elif plain := self.shapes.record(item):
+            self.records.append(plain) if isinstance(plain, Record) else self.rejections.append(plain)
         else:
             raise ExtractError(f"{self.name}: gave a {type(item).__name__}, not a Record or page.link()")
 
@@ -115,7 +118,7 @@ def _identity(link: Link) -> tuple[object, ...]:
     return (link.url.partition("#")[0], *((ask.method, ask.identity, *varied) if ask else ()))
 
 
-def _items(name: str, handler: Handler, page: Page) -> Iterator[object]:
+def _items(name: str, handler: Handler, page: Page, shapes: Shapes) -> Iterator[object]:
     """What the handler gives, one by one; what it raises becomes an ExtractError or, for a missing value, a
     rejection at the end."""
     try:
@@ -124,7 +127,11 @@ def _items(name: str, handler: Handler, page: Page) -> Iterator[object]:
         yield Rejection("", "", clean.printable(f"{name} ended early: {error}"))
     except MemoryError:
         raise
-    except (Exception, SystemExit) as error:  # sys.exit() is the handler's failure, not the end of its worker
+    except (Exception, SystemExit) as error:
+        if rejection := shapes.rejected(error):
+            yield rejection
+            return
+        # sys.exit() is the handler's failure, not the end of its worker
         raise ExtractError(_story(name, handler, page, error)) from error
 
 

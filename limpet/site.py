@@ -7,7 +7,7 @@ import difflib
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ import ada_url
 from limpet import code, extract
 from limpet.page import Page
 from limpet.patterns import Pattern
+from limpet.shapes import Shape, Shapes
 from limpet_consumers.runtime import Knobs
 from limpet_store.canonical import admit
 from limpet_store.errors import ExtractError, SiteError
@@ -25,6 +26,7 @@ from limpet_store.secret import Secret
 VERSION = "0.1.0"
 
 Text = str | Secret
+C = TypeVar("C", bound=type)
 H = TypeVar("H", bound=Callable[[Page], Any])
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -89,6 +91,7 @@ class Site:
         self._handlers: dict[str, Callable[[Page], Any]] = {}
         self._patterns: list[tuple[Pattern, str]] = []
         self._codes: dict[str, str] = {}
+        self.shapes = Shapes()
 
     def __repr__(self) -> str:
         return f"<Site {self.name}>"
@@ -110,6 +113,43 @@ class Site:
             self._patterns.append((compiled, name))
             self._codes.pop(name, None)
             return handler
+
+        return register
+
+    def record(
+        self,
+        type: str,
+        *,
+        key: str | Sequence[str] | None = None,
+        part: str = "",
+        volatile: Iterable[str] = (),
+        schema: int = 1,
+        requires: Iterable[str] = (),
+    ) -> Callable[[C], C]:
+        """Describe the records of a type by a dataclass, a TypedDict or a pydantic model (if that is installed).
+
+        A handler yields an instance of the class, or `Record(type, data={...})`; either is checked field by field, and
+        one that does not fit is rejected: its previous version stands, the field, its value and the reason are kept,
+        and the next extraction heals it. Unknown fields do not fit. Values are stored as JSON has them: a date or a
+        Decimal as text.
+
+        `key` names the field that identifies a record, or several for a variant. `volatile` names fields that are
+        stored and make no version by themselves. `schema` is the number of the shape: raise it when you change the
+        class, and messages of records that change with it say "schema" as their reason. `part` describes one part of
+        the record; without a description of its own a part is checked against that of the whole, and may lack fields.
+        `requires` names the parts without which a record is not shown to anybody yet.
+
+        Raises SiteError.
+        """
+        problems = _record_problems(type, part, schema)
+        if problems:
+            raise SiteError(f"@site.record: {'; '.join(problems)}")
+
+        def register(cls: C) -> C:
+            names = key if key is None or isinstance(key, str) else tuple(key)
+            self.shapes.add(Shape(type, part, cls, names, _sorted(volatile), schema, _sorted(requires)))
+            self._codes.clear()
+            return cls
 
         return register
 
@@ -144,11 +184,13 @@ class Site:
         if handler is None or handler not in self._handlers:
             return ""
         if handler not in self._codes:
-            self._codes[handler] = code.code_hash(self._handlers[handler])
+            self._codes[handler] = code.code_hash(self._handlers[handler], self.shapes)
         return self._codes[handler]
 
     def codes(self) -> Mapping[str, str]:
-        """Handler name to code hash, for all handlers."""
+        """Handler name to code hash, for all handlers. Raises SiteError for a shape that cannot be used."""
+        for shape in self.shapes:
+            shape.check_names()
         return {name: self.code(name) for name in self._handlers}
 
     def extract(self, page: Fetched, view: Callable[[Fetched, Mapping[str, str]], Page] = Page) -> Extracted:
@@ -164,7 +206,7 @@ class Site:
             raise ExtractError(f"{page.handler}: the site has no handler of this name any more")
         _, params = self.route(page.handler, page.url)
         seen = view(page, params)
-        return extract.run(page.handler, handler, seen, self._handlers, self.knobs.max_links)
+        return extract.run(page.handler, handler, seen, self._handlers, self.knobs.max_links, self.shapes)
 
     def route(self, handler: str, url: str) -> tuple[str, Mapping[str, str]]:
         """The handler's first pattern that fits the URL, and what it names there; "" and nothing where none fits."""
@@ -172,6 +214,23 @@ class Site:
             if name == handler and (params := pattern.params(url)) is not None:
                 return pattern.text, params
         return "", {}
+
+
+def _sorted(names: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise SiteError(f"@site.record: {names!r} is to be a list of names")
+    return tuple(sorted(set(names)))
+
+
+def _record_problems(type_: Any, part: Any, schema: Any) -> list[str]:
+    problems = []
+    if not isinstance(type_, str) or not type_.strip():
+        problems.append(f"type {type_!r}: a word")
+    if not isinstance(part, str):
+        problems.append(f"part {part!r}: a word")
+    if isinstance(schema, bool) or not isinstance(schema, int) or schema < 1:
+        problems.append(f"schema {schema!r}: a whole number, at least 1")
+    return problems
 
 
 def _honest_agent(contact: str | None) -> str:

@@ -278,7 +278,10 @@ class Unprintable:
         (Record(None, "7"), "type: NoneType"),
         (Record("p", ""), "key: empty"),
         (Record("p", " \xa0\n"), "key: empty"),
-        (Record("p", None), "key: NoneType"),
+        (Record("p", None), "key: there is none"),
+        (Record("p", "NaN"), "key: 'NaN' is what a missing value looks like"),
+        (Record("p", ["1", " "]), "key: empty"),
+        (Record("p", []), "key: an empty list"),
         (Record("p", True), "key: bool"),
         (Record("p", 1.0), "key: float"),
         (Record("p", float("nan")), "key: float"),
@@ -329,8 +332,8 @@ def test_a_missing_value_rejects_the_record_it_is_in_and_no_more():
     found = run(give, body)
     assert found.records == [Record("item", "1", {"price": "5", "note": None})]
     assert found.rejections == [
-        Rejection("item", "2", "data.price: nothing at '.price'", ""),
-        Rejection("item", "", "key: nothing at '.sku'", ""),
+        Rejection("item", "2", "data.price: nothing at '.price'", field="price"),
+        Rejection("item", "", "key: nothing at '.sku'", field="key"),
     ]
 
 
