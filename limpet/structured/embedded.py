@@ -23,7 +23,7 @@ _ASSIGNED = r"""["']?\]?\s*=(?![=>])\s*(?:[\w$.]{1,80}\s*\|\|\s*)?"""
 _HELD = r"""["']?\s*[:(]\s*"""
 _BEFORE = re.compile(r"[\w$]\Z|(?:^|\n)[ \t]*//[^\n]*\Z")  # part of a longer name, or commented out
 _PARSE = re.compile(r"JSON\s*\.\s*parse\s*\(\s*(decodeURIComponent\s*\(\s*)?")
-_GOES_ON = re.compile(r"(?!-->)[-+*%.?&|=(\[]")
+_GOES_ON = re.compile(r"(?!-->)[-+*/%.?&|=(\[]")
 
 
 class NotThere(LookupError):
@@ -63,6 +63,8 @@ def _variable(root: Any, name: str, budget: Budget) -> JSON:
             value = _value_at(text, at, budget)
         except Broken as error:
             broken = broken or (error if assigned else None)  # `name(` and `name:` may be anything
+            if budget.left < 0:
+                break
             continue
         if isinstance(value, (dict, list)):
             return value

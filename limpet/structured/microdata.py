@@ -18,6 +18,7 @@ from limpet.structured.urls import Absolute
 from limpet_store.items import JSON
 
 _MOST = 2_000_000  # steps through elements and characters of text, for one page
+_PROPERTY = 10  # steps that a property costs
 _select: Callable[[Any], Any] = etree.XPath("descendant-or-self::*[@itemscope or @itemprop]")
 _refers: Callable[[Any], Any] = etree.XPath("descendant-or-self::*[@itemscope]/@itemref", smart_strings=False)
 _named: Callable[[Any], Any] = etree.XPath("descendant-or-self::*[@id]")
@@ -103,7 +104,7 @@ class _Reader:
     def _properties(self, item: Any, around: tuple[Any, ...]) -> dict[str, list[JSON]]:
         found: dict[str, list[JSON]] = {}
         for element in self._elements(item):
-            self._spend(1)
+            self._spend(_PROPERTY)
             if element.get("itemscope") is None:
                 value: JSON = self._value(element)
             elif element in around:
@@ -138,9 +139,8 @@ class _Reader:
         if element.tag in _URL:
             url = element.get(_URL[element.tag])
             return "" if url is None else self.absolute(url)
-        plain: str | None = element.get(_PLAIN.get(element.tag, ""))
-        if plain is not None:
-            return plain.strip()
+        if element.tag in _PLAIN and (plain := element.get(_PLAIN[element.tag])) is not None:
+            return str(plain).strip()
         text = markup.text_of(element)
         self._spend(len(text))
         return text

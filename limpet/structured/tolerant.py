@@ -79,8 +79,6 @@ def values(text: str, budget: Budget) -> list[JSON]:
 
 def literal(text: str, at: int, budget: Budget) -> tuple[JSON, int]:
     """The value that begins at `at`, and where it ends. Raises Broken."""
-    if budget.left < 0:
-        raise _broken(text, at, _TOO_MUCH)
     try:
         value, end = _decoder.raw_decode(text, at)
     except RecursionError:
@@ -148,6 +146,8 @@ def _broken(text: str, at: int, why: str) -> Broken:
 
 
 def _mend(text: str, at: int, budget: Budget) -> tuple[JSON, int]:
+    if budget.left < 0:
+        raise _broken(text, at, _TOO_MUCH)
     reader = _Reader(text, at, at + budget.left)
     try:
         token = reader.take()
