@@ -134,7 +134,7 @@ def _as_text(value: Decimal | date, where: str) -> str:
     """A Decimal with its digits as they are, a date or datetime in ISO 8601."""
     if isinstance(value, date):
         return value.isoformat()
-    if not value.is_finite():
+    if not value.is_finite() or abs(value.adjusted()) > 300:  # an exponent may stand for gigabytes of digits
         raise Refused(f"{where}: {value} is not JSON", value)
     return format(value, "f")
 
