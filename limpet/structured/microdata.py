@@ -1,7 +1,8 @@
 """HTML microdata, as the HTML standard collects it, in the shape of JSON-LD.
 
-Two things beside the standard, as search engines do them: a `content` attribute is the value of any element, and an
-item with `itemprop` that belongs to no other item is a top item. Texts are stripped, each run of whitespace one space.
+Beside the standard, as search engines do it: a `content` attribute is the value of any element, scripts and styles
+are no text, and an item with `itemprop` that belongs to no other item is a top item. Texts are stripped, each run of
+whitespace one space.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from typing import Any
 
 from lxml import etree
 
-from limpet import markup
 from limpet.structured.nodes import Node, Nodes
 from limpet.structured.tolerant import DEEPEST
 from limpet.structured.urls import Absolute
@@ -22,6 +22,9 @@ _PROPERTY = 10  # steps that a property costs
 _select: Callable[[Any], Any] = etree.XPath("descendant-or-self::*[@itemscope or @itemprop]")
 _refers: Callable[[Any], Any] = etree.XPath("descendant-or-self::*[@itemscope]/@itemref", smart_strings=False)
 _named: Callable[[Any], Any] = etree.XPath("descendant-or-self::*[@id]")
+_text: Callable[[Any], Any] = etree.XPath(
+    "descendant::text()[not(parent::script or parent::style)]", smart_strings=False
+)
 _URL = dict.fromkeys(["audio", "embed", "iframe", "img", "source", "track", "video"], "src")
 _URL |= {"a": "href", "area": "href", "link": "href", "object": "data"}
 _PLAIN = {"data": "value", "meter": "value", "time": "datetime"}
@@ -141,9 +144,9 @@ class _Reader:
             return "" if url is None else self.absolute(url)
         if element.tag in _PLAIN and (plain := element.get(_PLAIN[element.tag])) is not None:
             return str(plain).strip()
-        text = markup.text_of(element)
+        text = "".join(_text(element))
         self._spend(len(text))
-        return text
+        return " ".join(text.split())
 
 
 def _without_schema(name: str) -> str:

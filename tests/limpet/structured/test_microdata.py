@@ -23,6 +23,10 @@ ODDITIES = {
         item("<h1 itemprop=name> Green\n <b>tea</b></h1>"),
         product(name="Green tea"),
     ),
+    "a style and a script in a text": (
+        item("<div itemprop=name><style>p{}</style>Tea<script>run()</script></div>"),
+        product(name="Tea"),
+    ),
     "one value is itself and several are a list": (
         item("<i itemprop=a>1</i><i itemprop=b>2</i><i itemprop=b>3</i>"),
         product(a="1", b=["2", "3"]),
