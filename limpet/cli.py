@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import keyword
 import logging
 import os
 import sys
@@ -19,10 +20,15 @@ from limpet.site import VERSION
 F = TypeVar("F", bound=Callable[..., Any])
 
 SUMMARY = {  # command -> the line that `limpet --help` shows, in this order
+    "new": "Begin a site file from a URL: what is there is looked at, and a draft written.",
+    "try": "Fetch one page and run its handler, storing nothing.",
+    "check": "Run the handlers on saved pages and compare; no network.",
+    "shell": "Python with a page of the site in it.",
     "crawl": "Crawl a site: finish what is unfinished, or start a new round.",
     "enqueue": "Add URLs; known ones are left alone.",
     "consume": "Run a pool of workers on a crawl.",
     "status": "How a crawl stands, problems first.",
+    "show": "The story of one page or record, or why a page was never fetched.",
     "export": "The records, as JSON lines or CSV.",
     "changes": "The messages, as JSON lines.",
     "verify": "Check the invariants on the crawl's own data.",
@@ -34,7 +40,9 @@ SUMMARY = {  # command -> the line that `limpet --help` shows, in this order
     "_worker": "",
 }
 
-READ = frozenset({"changes", "doctor", "export", "path", "status", "verify"})  # their stdout is all they do
+READ = frozenset(
+    {"changes", "check", "doctor", "export", "path", "show", "status", "try", "verify"}
+)  # their stdout is all they do
 
 
 class Commands(click.Group):
@@ -55,7 +63,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in SUMMARY:
             return None
-        module = importlib.import_module(f"limpet.commands.{name.removeprefix('_')}")
+        file = f"{name}_" if keyword.iskeyword(name) else name.removeprefix("_")
+        module = importlib.import_module(f"limpet.commands.{file}")
         command: click.Command = module.command
         command.short_help = SUMMARY[name]
         return command

@@ -122,7 +122,7 @@ class Lab:
         self._rules: dict[str, str | None] = {}  # origin -> rules, None: cannot be known
         self._scope = Named(site)
         self._seen = _Watcher(site)
-        self._http = _Witness(http or transport(site), site)
+        self._http = Witness(http or transport(site), site)
         self._step = Step(cast(SiteRuntime, self._seen), self._http, self._scope, wall_ms, Timing())
 
     def visit(self, row: PageRow) -> Trial:
@@ -184,6 +184,25 @@ class Lab:
         if self._rules[origin] is None:
             return "cannot be read"
         return ALLOWED if self._allows(address) else "forbids it"
+
+
+def walk(
+    lab: Lab, url: str, *, to: str | None = None, data: JSON = None, follow: bool = False
+) -> Iterator[Trial]:
+    """Try a page, where it redirects to, and with `follow` the first link to each handler that was not met yet."""
+    waiting = [row_for(url, handler=to, data=data)]
+    met: set[str | None] = {None}
+    while waiting:
+        row: PageRow | None = waiting.pop(0)
+        while row is not None:
+            trial = lab.visit(row)
+            yield trial
+            row = lab.after(trial)
+        met.add(trial.handler)
+        for kept in trial.kept if follow else ():
+            if kept.handler not in met and kept.allowed:
+                met.add(kept.handler)
+                waiting.append(row_of(kept.page))
 
 
 def row_for(
@@ -264,7 +283,7 @@ class _Watcher:
         return self.page
 
 
-class _Witness:
+class Witness:
     """A transport that keeps the last response and waits a host's delay between two requests."""
 
     def __init__(self, http: Http, site: Site, sleep: Callable[[float], None] = time.sleep) -> None:

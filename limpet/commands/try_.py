@@ -14,9 +14,8 @@ from limpet.load import load_site
 from limpet.recorded import replay, save, source_of
 from limpet.site import Site
 from limpet.trial_view import as_json, code, show
-from limpet.trying import Lab, Trial, row_for, row_of
+from limpet.trying import Lab, Trial, walk
 from limpet.wanted import listed
-from limpet_consumers.decide import MOST_HOPS
 from limpet_store.errors import UsageError
 
 
@@ -72,25 +71,7 @@ def _json(text: str | None) -> object:
 def _trials(
     site: Site, place: str, url: str | None, to: str | None, data: object, *, follow: bool, ignore: bool
 ) -> Iterator[Trial]:
-    """The page, where it redirects to, and with `follow` the first link to each handler not met yet."""
-    if not place.startswith(("http://", "https://")):
-        source = source_of(Path(place), url, to, data)
-        yield replay(site, source)
-        return
-    lab = Lab(site, obeying=not ignore)
-    waiting = [row_for(place, handler=to, data=data)]
-    met: set[str | None] = set()
-    while waiting:
-        row = waiting.pop(0)
-        for _ in range(MOST_HOPS + 1):
-            trial = lab.visit(row)
-            yield trial
-            target = lab.after(trial)
-            if target is None:
-                break
-            row = target
-        met.add(trial.handler)
-        for kept in trial.kept if follow else ():
-            if kept.handler is not None and kept.handler not in met and kept.allowed:
-                met.add(kept.handler)
-                waiting.append(row_of(kept.page))
+    if place.startswith(("http://", "https://")):
+        yield from walk(Lab(site, obeying=not ignore), place, to=to, data=data, follow=follow)
+    else:
+        yield replay(site, source_of(Path(place), url, to, data))

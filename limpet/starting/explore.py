@@ -1,0 +1,172 @@
+"""Look at a few pages of a site, politely, and guess how it is to be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from limpet.page import Page
+from limpet.patterns import Pattern
+from limpet.site import Site
+from limpet.starting.api import api
+from limpet.starting.blocks import blocks, next_page
+from limpet.starting.draft import Detail, Draft, Listing, identifier
+from limpet.starting.fields import said, thing
+from limpet.starting.urls import noun, pattern
+from limpet.trying import Lab, Trial, row_for, transport
+from limpet_consumers.decide import MOST_HOPS
+from limpet_consumers.http import Http, Request, Response
+from limpet_store.errors import LimpetError, UsageError
+from limpet_store.items import Fetched
+
+SAMPLES = 2  # pages of one kind that are compared
+
+
+class Explorer:
+    """Fetches pages of a site that has no file yet; every page once."""
+
+    def __init__(self, name: str, url: str, *, ignore_robots: bool, say: Callable[[str], None]) -> None:
+        self.name = name
+        self.url = url
+        self._obeying = not ignore_robots
+        site = Site(name, [url])
+        self._http = _Once(transport(site))
+        self._lab = Lab(site, self._http, obeying=self._obeying)
+        self._say = say
+
+    def lab_for(self, site: Site) -> Lab:
+        """A place to try the finished site, where no page is fetched again."""
+        return Lab(site, self._http, obeying=self._obeying)
+
+    def draft(self) -> Draft:
+        """Guess. Raises UsageError when the first page cannot be had."""
+        first = self._first()
+        bare = Draft(name=self.name, seed=self.url)
+        if _is_json(first):
+            return replace(bare, api=api(first))
+        list_ = blocks(first)
+        if list_ is None or _about_one(first):
+            return replace(bare, detail=_detail([first], [first.url])) if thing([first]) else bare
+        following = next_page(first)
+        more = [url for url in [_link(first, following)] if url]
+        listing = Listing(patterns=_patterns([first.url, *more]), following=following, blocks=list_)
+        samples = self._samples(list_.urls)
+        detail = _detail(samples, list_.urls) if samples else None
+        return replace(bare, listing=listing, detail=detail)
+
+    def _first(self) -> Page:
+        row = row_for(self.url)
+        for _ in range(MOST_HOPS):
+            trial = self._lab.visit(row)
+            target = self._lab.after(trial)
+            if target is None:
+                break
+            self._say(f"{row.canonical} redirects to {target.canonical}")
+            row = target
+        page = _page(trial)
+        if page is None:
+            why = (trial.outcome and trial.outcome.error) or f"robots.txt {trial.robots}"
+            raise UsageError(f"{row.canonical}: {why}")
+        self.url = page.url
+        return page
+
+    def _samples(self, urls: list[str]) -> list[Page]:
+        """The first pages of the list that can be had."""
+        found: list[Page] = []
+        for url in urls[: SAMPLES + 2]:
+            try:
+                trial = self._lab.visit(row_for(url))
+            except LimpetError:
+                continue
+            page = _page(trial)
+            if page is not None and page.is_html:
+                found.append(page)
+            if len(found) == SAMPLES:
+                break
+        return found
+
+
+class _Once:
+    """A transport that asks for nothing twice."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+        self._known: dict[str, Response] = {}
+
+    def fetch(self, request: Request, deadline: float) -> Response:
+        if request.url not in self._known:
+            self._known[request.url] = self._http.fetch(request, deadline)
+        return self._known[request.url]
+
+
+def _page(trial: Trial) -> Page | None:
+    """The page of an answer that may be read."""
+    response = trial.response
+    if response is None or not 200 <= response.status < 300:
+        return None
+    return Page(Fetched(trial.url, response.status, response.headers, response.body))
+
+
+def _is_json(page: Page) -> bool:
+    return page.type.endswith("json") or (not page.is_html and page.body.lstrip()[:1] in (b"{", b"["))
+
+
+def _about_one(page: Page) -> bool:
+    """Whether the page is of one thing, and what else it links is beside the point."""
+    found = thing([page])
+    return (
+        found is not None
+        and found.source != "markup"
+        and found.key is not None
+        and not _many(page, found.type)
+    )
+
+
+def _many(page: Page, type_: str) -> bool:
+    """A list says of each of its things what it is."""
+    name = type_.replace("_", "").title()
+    return len(page.jsonld(name)) + len(page.microdata(name)) > 1
+
+
+def _link(page: Page, css: str | None) -> str | None:
+    return next((link.url for link in page.links(css) if link.url), None) if css else None
+
+
+def _patterns(urls: list[str]) -> list[str]:
+    """One pattern for a list and its next page, or one for each where one would fit everything."""
+    together = pattern(urls)
+    if len(urls) > 1 and ("{rest:path}" in together or together.startswith("/{")):
+        return list(dict.fromkeys(pattern([url]) for url in urls))
+    return [together]
+
+
+def _detail(pages: list[Page], urls: list[str]) -> Detail:
+    found = thing(pages)
+    kind = _common_kind(urls)
+    fits = pattern(kind)
+    name = found.type if found and found.type else noun(fits)
+    return Detail(
+        name=identifier(name or "item"),
+        patterns=[fits],
+        thing=found,
+        param=next(iter(_params(fits, pages[0].url)), None),
+        other=said(pages),
+    )
+
+
+def _params(text: str, url: str) -> list[str]:
+    found: Any = Pattern(text).params(url) or {}
+    return list(found)
+
+
+def _common_kind(urls: list[str]) -> list[str]:
+    """Of the URLs those that are of the most common kind, by their first piece and number of pieces."""
+    kinds: dict[tuple[str, int], list[str]] = {}
+    for url in urls:
+        path = url.split("/", 3)[3].partition("?")[0].split("/")
+        first = path[0] if len(path) > 1 else re.sub(r"\d+", "0", path[0]) if "." in path[0] else ""
+        kinds.setdefault((first, len(path)), []).append(url)
+    best = max(kinds.values(), key=len)
+    return best if 2 * len(best) > len(urls) else urls
