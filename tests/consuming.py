@@ -78,7 +78,7 @@ class Bench:
         self.site = site or shop()
         self.witness = Witness(store.db.path)
         worker = self.worker("seeder")
-        enqueue.seeds(store, self.site.seeds, worker.hosts, now=wall_ms())
+        enqueue.seeds(store, self.site.entries, worker.hosts, now=wall_ms())
         worker.relay()
 
     def worker(self, token: str = "w", **options: Any) -> Worker:

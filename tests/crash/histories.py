@@ -92,7 +92,7 @@ class History:
         try:
             with world.clock.running():
                 with Process(world, "seeder", alone=False) as process:
-                    enqueue.seeds(process.store, process.site.seeds, process.rules, now=process.now())
+                    enqueue.seeds(process.store, process.site.entries, process.rules, now=process.now())
                 for _ in range(self.random.randrange(5, length)):
                     event = self.random.choice(EVENTS)
                     self.told.append(event)

@@ -96,7 +96,7 @@ def _case(scenario: Scenario, others: Callable[[World], None]) -> Preemption:
                 process.rebuild(asked=True)
         else:
             with Process(world, token, alone=False) as process:
-                enqueue.seeds(process.store, process.site.seeds, process.rules, now=process.now())
+                enqueue.seeds(process.store, process.site.entries, process.rules, now=process.now())
                 with suppress(
                     FrontierUnavailable
                 ):  # somebody has been rebuilding for too long: the workers relay

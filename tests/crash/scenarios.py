@@ -23,7 +23,7 @@ def crawl(world: World, token: str, *, round_: int = 1, alone: bool = True) -> N
     with Process(world, token, alone=alone) as process:
         store = process.store
         process.recover()
-        enqueue.seeds(store, process.site.seeds, process.rules, now=process.now())
+        enqueue.seeds(store, process.site.entries, process.rules, now=process.now())
         last = rounds.last(store)
         if last and last.finished_at is not None and last.number < round_ and not rounds.pending(store):
             rounds.start(store, "asked for", process.now())
@@ -68,7 +68,7 @@ def _half(pages: dict[str, Any], then: Callable[[World], None], turns: int = 3) 
         with world.clock.running():
             with Process(world, "setup") as process:
                 process.recover()
-                enqueue.seeds(process.store, process.site.seeds, process.rules, now=process.now())
+                enqueue.seeds(process.store, process.site.entries, process.rules, now=process.now())
                 worker = process.worker()
                 for _ in range(turns):
                     worker.turn()

@@ -20,7 +20,7 @@ def crawl(pages: dict[str, Any], *, outage: range = range(0), down: int = 0) -> 
     try:
         with world.clock.running(), Process(world, "worker") as process:
             process.recover()
-            enqueue.seeds(process.store, process.site.seeds, process.rules, now=process.now())
+            enqueue.seeds(process.store, process.site.entries, process.rules, now=process.now())
             worker = process.worker()
             for turn in range(outage.stop):
                 world.website.outage = turn in outage

@@ -1,0 +1,479 @@
+"""Pages that other pages lead to: by tokens that do not last, and with data that several hand down; and requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import fakeredis
+import pytest
+from consuming import BASE, Bench, html
+
+from limpet import Page, Record, Site, graphql, request, secret
+from limpet_consumers.http import Request, Response
+from limpet_store import rounds, verify
+from limpet_store.server import Server
+from limpet_store.store import Store, wall_ms
+
+Answer = Callable[[Request], Response]
+
+
+@pytest.fixture
+def bench(store: Store) -> Callable[..., Bench]:
+    server = Server.from_client(fakeredis.FakeStrictRedis(server=fakeredis.FakeServer()))
+
+    def make(answers: Mapping[str, Any], site: Site) -> Bench:
+        return Bench(store, server, answers, site)
+
+    return make
+
+
+def ended(made: Bench) -> None:
+    """The round is over, and what the crawl left is sound."""
+    assert rounds.finish(made.store, wall_ms())
+    assert all(found.ok for found in verify.verify(made.store, quiet=True))
+
+
+def again(made: Bench) -> None:
+    made.again()
+    made.worker().relay()
+    made.web.log.clear()
+    made.crawl()
+
+
+# -- tokens
+
+
+@dataclass
+class Tokens:
+    """A listing of `length` places: each gives the token of the next; the site takes no token but those it knows."""
+
+    length: int = 4
+    valid: set[str] = field(default_factory=set)
+    given: int = 0
+    refusal: int = 403
+    after: dict[str, Callable[[], None]] = field(
+        default_factory=dict
+    )  # at a place: what happens after its answer
+    links_back: bool = False
+
+    def answers(self) -> dict[str, Any]:
+        return {"/list/0": lambda _: self._place(0)} | {
+            f"/list/{n}?t={t}": self._checked(n, str(t)) for n in range(1, 9) for t in range(60)
+        }
+
+    def _checked(self, n: int, token: str) -> Answer:
+        return lambda _: self._place(n) if token in self.valid else html("", self.refusal)
+
+    def _place(self, n: int) -> Response:
+        self.given += 1
+        self.valid.add(str(self.given))
+        following = f'<a class="next" href="/list/{n + 1}?t={self.given}">' if n + 1 < self.length else ""
+        back = f'<a class="back" href="/list/{n - 1}?t=999">' if self.links_back and n > 1 else ""
+        answer = html(f'<b class="n">{n}</b>{following}{back}')
+        self.after.pop(str(n), lambda: None)()
+        return answer
+
+
+def listing() -> Site:
+    site = Site("shop", [f"{BASE}/list/0"], robots=False, allow_private=True)
+    site.tune(threads=1, group=1)
+
+    @site.page("/list/{n}")
+    def listing(page: Page) -> Any:
+        n = int(page.params["n"])
+        yield Record("place", page.one(".n"), {"n": n})
+        if page.css(".next"):
+            yield page.follow(page.css(".next"), key=f"list/{n + 1}")
+        if page.css(".back"):
+            yield page.follow(page.css(".back"), key=f"list/{n - 1}")
+
+    return site
+
+
+def places(made: Bench) -> list[tuple[str, str]]:
+    rows = made.store.db.rows("SELECT key, state FROM pages WHERE led = 1 ORDER BY id")
+    return [(key, state) for key, state in rows]
+
+
+def test_a_place_is_known_by_its_key_and_not_by_its_token(bench: Any) -> None:
+    tokens = Tokens(length=3)
+    made = bench(tokens.answers(), listing())
+    made.crawl()
+    assert places(made) == [("key list/1", "done"), ("key list/2", "done")]
+    assert made.web.log == ["/list/0", "/list/1?t=1", "/list/2?t=2"]
+    ended(made)
+
+
+def test_in_a_new_round_a_place_is_visited_with_the_token_of_that_round(bench: Any) -> None:
+    tokens = Tokens(length=3)
+    made = bench(tokens.answers(), listing())
+    made.crawl()
+    ended(made)
+    tokens.valid.clear()
+    again(made)
+    assert made.web.log == ["/list/0", "/list/1?t=4", "/list/2?t=5"]
+    ended(made)
+
+
+@pytest.mark.parametrize("refusal", [400, 403, 410])
+def test_a_refused_token_sends_the_crawl_back_to_the_last_url_that_lasts(bench: Any, refusal: int) -> None:
+    tokens = Tokens(length=4, refusal=refusal)
+    tokens.after["2"] = tokens.valid.clear  # the session ends on the way
+    made = bench(tokens.answers(), listing())
+    made.crawl()
+    assert made.web.log == [
+        "/list/0", "/list/1?t=1", "/list/2?t=2", "/list/3?t=3", "/list/0", "/list/1?t=4", "/list/2?t=5", "/list/3?t=6",
+    ]  # fmt: skip
+    assert {state for _, state in places(made)} == {"done"}
+    assert made.store.db.value("SELECT count(*) FROM records") == 4
+    assert made.store.db.value("SELECT max(blocks) FROM hosts") == 0, "the host was not blocked for it"
+    ended(made)
+
+
+def test_a_token_that_is_always_refused_dies_with_its_reason_and_the_crawl_ends(bench: Any) -> None:
+    tokens = Tokens(length=2)
+    answers = tokens.answers() | {f"/list/1?t={t}": html("", 403) for t in range(60)}
+    site = listing()
+    site.tune(max_attempts=3, time_scale=0.0001)
+    made = bench(answers, site)
+    made.crawl()
+    assert places(made) == [("key list/1", "dead")]
+    assert made.page("/list/0", "state") == ("done",)
+    assert 3 <= len(made.web.log) <= 6
+    ended(made)
+
+
+def test_a_place_that_nothing_leads_to_any_more_is_dead_when_the_round_ends(bench: Any) -> None:
+    tokens = Tokens(length=4)
+
+    def shrink() -> None:
+        tokens.valid.clear()
+        tokens.length = 2
+
+    tokens.after["2"] = shrink
+    made = bench(tokens.answers(), listing())
+    made.crawl()
+    ended(made)
+    assert places(made) == [("key list/1", "done"), ("key list/2", "dead"), ("key list/3", "dead")]
+
+
+def test_a_link_back_does_not_put_its_token_in_place_of_the_way_there(bench: Any) -> None:
+    tokens = Tokens(length=4, links_back=True)
+    made = bench(tokens.answers(), listing())
+    made.crawl()
+    again_ = made.web.log
+    assert not [path for path in again_ if path.endswith("t=999")]
+    ended(made)
+
+
+def test_a_page_that_leads_on_is_read_each_time_though_it_is_unchanged(bench: Any) -> None:
+    tokens = Tokens(length=2)
+    answers = tokens.answers()
+    first = answers["/list/0"]
+    answers["/list/0"] = lambda asked: html(first(asked).body.decode(), etag='"1"')
+    made = bench(answers, listing())
+    made.crawl()
+    assert made.page("/list/0", "etag") == (None,)
+
+
+def test_a_cursor_in_the_body_of_a_post_is_a_place_too(bench: Any) -> None:
+    asked: list[Any] = []
+
+    def search(sent: Request) -> Response:
+        assert sent.body is not None
+        asked.append(json.loads(sent.body))
+        cursor = asked[-1].get("cursor", 0)
+        following = cursor + 1 if cursor < 2 else None
+        return Response(
+            "",
+            200,
+            {"content-type": "application/json"},
+            json.dumps({"n": cursor, "next": following}).encode(),
+        )
+
+    site = Site(
+        "shop", [request(f"{BASE}/search", json={"q": "tea"}, safe=True)], robots=False, allow_private=True
+    )
+    site.tune(threads=1)
+
+    @site.page("/search")
+    def found(page: Page) -> Any:
+        answer = page.json()
+        yield Record("hit", answer["n"], {"n": answer["n"]})
+        if answer["next"] is not None:
+            body = {"q": "tea", "cursor": answer["next"]}
+            yield page.follow("", key=f"search/tea/{answer['next']}", json=body, safe=True)
+
+    made = bench({"/search": search}, site)
+    made.crawl()
+    assert asked == [{"q": "tea"}, {"q": "tea", "cursor": 1}, {"q": "tea", "cursor": 2}]
+    assert sorted(made.records()) == ["0", "1", "2"]
+    ended(made)
+
+
+# -- data handed down
+
+
+def later(made: Bench, path: str, ms: int) -> None:
+    """The page is due so much later than it was."""
+    with made.store.db.write():
+        made.store.db.run("UPDATE pages SET due_at = due_at + ? WHERE key = ?", (ms, BASE + path))
+
+
+def categories(merge: str | None = "list") -> Site:
+    site = Site("shop", [f"{BASE}/a", f"{BASE}/b"], robots=False, allow_private=True)
+    site.tune(threads=1, group=1)
+
+    @site.page("/{name}")
+    def category(page: Page) -> Any:
+        for link in page.css("a"):
+            yield page.link(link, to=product, data={"in": page.params["name"]}, merge=merge)
+
+    @site.page("/p/{n}")
+    def product(page: Page) -> Any:
+        data = page.data if merge else [page.data]
+        yield Record("product", page.params["n"], {"in": [each["in"] for each in data]})
+
+    return site
+
+
+A = '<a href="/p/1"></a><a href="/p/2"></a>'
+B = '<a href="/p/2"></a><a href="/p/3"></a>'
+PRODUCTS = {f"/p/{n}": html("") for n in (1, 2, 3)}
+
+
+def test_a_product_of_several_categories_collects_what_they_hand_down(bench: Any) -> None:
+    made = bench({"/a": html(A), "/b": html(B)} | PRODUCTS, categories())
+    made.crawl()
+    assert made.records() == {"1": '{"in":["a"]}', "2": '{"in":["a","b"]}', "3": '{"in":["b"]}'}
+    ended(made)
+
+
+def test_a_page_that_was_read_with_less_is_read_again(bench: Any) -> None:
+    made = bench({"/a": html(A), "/b": html(B)} | PRODUCTS, categories())
+    later(made, "/b", 1500)
+    made.crawl(turns=2000)
+    while rounds.pending(made.store):
+        made.crawl()
+    assert made.records()["2"] == '{"in":["a","b"]}'
+    assert made.web.log.count("/p/2") == 2
+    assert made.web.log.count("/p/1") == 1
+    ended(made)
+
+
+def test_what_a_parent_no_longer_hands_down_is_taken_away(bench: Any) -> None:
+    made = bench({"/a": html(A), "/b": html(B)} | PRODUCTS, categories())
+    made.crawl()
+    ended(made)
+    made.web.answers["/b"] = html('<a href="/p/3"></a>')
+    again(made)
+    assert made.records() == {"1": '{"in":["a"]}', "2": '{"in":["a"]}', "3": '{"in":["b"]}'}
+    ended(made)
+
+
+def test_a_parent_that_is_gone_hands_nothing_down(bench: Any) -> None:
+    made = bench({"/a": html(A), "/b": html(B)} | PRODUCTS, categories())
+    made.crawl()
+    ended(made)
+    made.web.answers["/b"] = html("", 410)
+    again(made)
+    assert made.records() == {"1": '{"in":["a"]}', "2": '{"in":["a"]}', "3": '{"in":[]}'}
+    ended(made)
+
+
+def test_what_is_collected_goes_along_with_a_redirect(bench: Any) -> None:
+    moved = html("", 302, location="/p/9")
+    made = bench({"/a": html(A), "/b": html(B)} | PRODUCTS | {"/p/2": moved, "/p/9": html("")}, categories())
+    made.crawl()
+    assert made.records()["9"] == '{"in":["a","b"]}'
+    ended(made)
+
+
+def test_a_page_that_hands_down_while_the_child_is_in_flight_is_not_lost(bench: Any) -> None:
+    made = bench({"/a": html(A), "/b": html(B)} | PRODUCTS, categories())
+
+    def meanwhile(_: Request) -> Response:
+        made.web.answers["/p/1"] = html("")
+        other = made.worker("other")
+        for _ in range(30):
+            other.turn()
+        return html("")
+
+    made.web.answers["/b"] = html('<a href="/p/1"></a>')
+    made.web.answers["/p/1"] = meanwhile
+    later(made, "/b", 100)
+    made.crawl()
+    while rounds.pending(made.store):
+        made.crawl()
+    assert made.records()["1"] == '{"in":["a","b"]}'
+    ended(made)
+
+
+def test_without_merge_the_first_discovery_wins(bench: Any) -> None:
+    made = bench({"/a": html(A), "/b": html(B)} | PRODUCTS, categories(merge=None))
+    made.crawl()
+    again(made)
+    assert made.records()["2"] == '{"in":["a"]}'
+
+
+# -- requests
+
+
+def asking(link: Callable[[Page], Any]) -> Site:
+    site = Site("shop", [f"{BASE}/"], robots=False, allow_private=True, headers={"X-Site": "1"})
+    site.tune(threads=1)
+
+    @site.page("/")
+    def home(page: Page) -> Iterator[Any]:
+        yield from link(page)
+
+    @site.page("/api")
+    def api(page: Page) -> None:
+        return None
+
+    return site
+
+
+def sent(made: Bench) -> list[Request]:
+    """The requests besides that of the seed, in order."""
+    seen: list[Request] = []
+    fetch = made.web.fetch
+
+    def note(asked: Request, deadline: float) -> Response:
+        seen.append(asked)
+        return fetch(asked, deadline)
+
+    made.web.fetch = note  # type: ignore[method-assign]
+    made.crawl()
+    return [asked for asked in seen if asked.url != f"{BASE}/"]
+
+
+def test_a_post_is_sent_with_its_body_and_type(bench: Any) -> None:
+    def link(page: Page) -> Any:
+        yield page.request("/api", json={"q": "té"}, safe=True)
+        yield page.request("/api", form={"q": "a b"}, safe=True)
+        yield page.request("/api", body=b"\x00raw", method="POST", headers={"X-A": "1"}, safe=True)
+
+    found = sent(bench({"/": html("")}, asking(link)))
+    assert [(each.method, each.body, each.headers.get("Content-Type")) for each in found] == [
+        ("POST", '{"q":"té"}'.encode(), "application/json"),
+        ("POST", b"q=a+b", "application/x-www-form-urlencoded"),
+        ("POST", b"\x00raw", None),
+    ]
+    assert [each.headers.get("X-A") for each in found] == [None, None, "1"]
+    assert {each.headers["X-Site"] for each in found} == {"1"}
+
+
+def test_two_requests_with_the_same_canonical_body_are_one_page(bench: Any) -> None:
+    def link(page: Page) -> Any:
+        yield page.request("/api", json={"a": 1, "b": 2}, safe=True)
+        yield page.request("/api", json={"b": 2, "a": 1}, safe=True)
+        yield page.request("/api", json={"b": 2, "a": 2}, safe=True)
+        yield page.link("/api")
+
+    made = bench({"/": html("")}, asking(link))
+    assert len(sent(made)) == 3
+    keys = [key for (key,) in made.store.db.rows("SELECT key FROM pages ORDER BY id")]
+    assert keys[-1] == f"{BASE}/api"
+    assert keys[1].startswith(f"POST {BASE}/api ")
+
+
+def test_a_header_makes_another_page_only_when_it_varies(bench: Any) -> None:
+    def link(page: Page) -> Any:
+        for language in ("de", "fr"):
+            headers = {"Accept-Language": language}
+            yield page.request("/api", headers=headers, vary=["accept-language"])
+            yield page.request("/other", headers=headers)
+
+    made = bench({"/": html("")}, asking(link))
+    found = [(each.url.removeprefix(BASE), each.headers["Accept-Language"]) for each in sent(made)]
+    assert found == [("/api", "de"), ("/other", "de"), ("/api", "fr")]
+
+
+def test_a_key_of_ones_own_is_the_page(bench: Any) -> None:
+    def link(page: Page) -> Any:
+        yield page.request("/api?session=1", key="offers")
+        yield page.request("/api?session=2", key="offers")
+
+    made = bench({"/": html("")}, asking(link))
+    assert [each.url for each in sent(made)] == [f"{BASE}/api?session=1"]
+
+
+def test_secrets_are_sent_and_never_stored(bench: Any, monkeypatch: Any, tmp_path: Any) -> None:
+    monkeypatch.setenv("API_TOKEN", "s3cr3t-token")
+    (tmp_path / "key").write_text("s3cr3t-key\n")
+    monkeypatch.setenv("API_KEY_FILE", str(tmp_path / "key"))
+
+    def link(page: Page) -> Any:
+        token = "Bearer " + secret("API_TOKEN")
+        yield page.request("/api?a=1", headers={"Authorization": token}, query={"key": secret("API_KEY")})
+
+    def echo(asked: Request) -> Response:
+        return html("", 302, location="/back?key=s3cr3t-key&a=1")
+
+    made = bench(
+        {"/": html(""), "/api?a=1&key=s3cr3t-key": echo, "/back?a=1&key=s3cr3t-key": html("")}, asking(link)
+    )
+    first, back = sent(made)
+    assert (first.url, first.headers["Authorization"]) == (
+        f"{BASE}/api?a=1&key=s3cr3t-key",
+        "Bearer s3cr3t-token",
+    )
+    assert (back.url, back.headers["Authorization"]) == (
+        f"{BASE}/back?a=1&key=s3cr3t-key",
+        "Bearer s3cr3t-token",
+    )
+    files = list(made.store.db.path.parent.glob("shop.db*"))
+    assert len(files) >= 2
+    assert not any(b"s3cr3t" in file.read_bytes() for file in files)
+
+
+def test_a_secret_that_is_not_there_is_a_failure_that_names_it(bench: Any) -> None:
+    def link(page: Page) -> Any:
+        yield page.request("/api", headers={"X": secret("NOWHERE_TO_BE_FOUND")})
+
+    made = bench({"/": html("")}, asking(link))
+    assert sent(made) == []
+    (error,) = made.page("/api", "error")
+    assert (
+        error == "the secret NOWHERE_TO_BE_FOUND is not there: set NOWHERE_TO_BE_FOUND, or "
+        "NOWHERE_TO_BE_FOUND_FILE to a file that holds it"
+    )
+
+
+def test_a_redirected_post_goes_on_as_the_status_says(bench: Any) -> None:
+    def link(page: Page) -> Any:
+        for status in (302, 303, 307, 308):
+            yield page.request(f"/api/{status}", json={}, headers={"X-A": "1"}, safe=True)
+
+    answers = {
+        f"/api/{status}": html("", status, location=f"/to/{status}") for status in (302, 303, 307, 308)
+    }
+    found = sent(bench({"/": html("")} | answers, asking(link)))
+    assert [(each.url.removeprefix(BASE), each.method, each.body) for each in found[4:]] == [
+        ("/to/302", "GET", None), ("/to/303", "GET", None), ("/to/307", "POST", b"{}"), ("/to/308", "POST", b"{}"),
+    ]  # fmt: skip
+
+
+def test_a_redirect_to_another_origin_takes_no_header_along(bench: Any) -> None:
+    def link(page: Page) -> Any:
+        yield page.request("/api", headers={"Authorization": "secret"})
+
+    site = asking(link)
+    site.hosts |= {"127.0.0.2"}
+    made = bench({"/": html(""), "/api": html("", 302, location="http://127.0.0.2/x")}, site)
+    _, other = sent(made)
+    assert other.url == "http://127.0.0.2/x"
+    assert "Authorization" not in other.headers
+
+
+def test_graphql_is_a_post_that_reads() -> None:
+    link = graphql("http://h/graphql", "query Q($n: Int) { items(n: $n) { id } }", {"n": 5}, operation="Q")
+    assert link.ask is not None
+    assert link.ask.method == "POST"
+    assert json.loads(link.ask.body or b"") == {
+        "query": "query Q($n: Int) { items(n: $n) { id } }", "variables": {"n": 5}, "operationName": "Q",
+    }  # fmt: skip
