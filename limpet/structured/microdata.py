@@ -19,9 +19,10 @@ from limpet_store.items import JSON
 
 _MOST = 2_000_000  # steps through elements and characters of text, for one page
 _PROPERTY = 10  # steps that a property costs
-_select: Callable[[Any], Any] = etree.XPath("descendant-or-self::*[@itemscope or @itemprop]")
-_refers: Callable[[Any], Any] = etree.XPath("descendant-or-self::*[@itemscope]/@itemref", smart_strings=False)
-_named: Callable[[Any], Any] = etree.XPath("descendant-or-self::*[@id]")
+# Attributes, as a walk that only asks for one is five times faster than one that asks for elements with it.
+_items, _properties, _refers, _ids = (
+    etree.XPath(f"descendant-or-self::*/@{name}") for name in ("itemscope", "itemprop", "itemref", "id")
+)
 _text: Callable[[Any], Any] = etree.XPath(
     "descendant::text()[not(parent::script or parent::style)]", smart_strings=False
 )
@@ -62,16 +63,16 @@ class _Reader:
 
     def collect(self) -> None:
         """Bring each property to the item it stands in, and to each `itemref` that points at it."""
-        if _refers(self.root):
-            for element in _named(self.root):
+        self.items = _having(_items, self.root)
+        if not self.items:
+            return
+        if _having(_refers, self.root):
+            for element in _having(_ids, self.root):
                 self.targets.setdefault(element.get("id"), element)
         pointed = set(self.targets.values())
-        for number, element in enumerate(_select(self.root)):
+        for number, element in enumerate(_having(_properties, self.root)):
             self.order[element] = number
-            if element.get("itemscope") is not None:
-                self.items.append(element)
-            if element.get("itemprop") is not None:
-                self._bring(element, pointed)
+            self._bring(element, pointed)
 
     def _bring(self, element: Any, pointed: set[Any]) -> None:
         if element in pointed and element.get("itemscope") is None:
@@ -147,6 +148,11 @@ class _Reader:
         text = "".join(_text(element))
         self._spend(len(text))
         return " ".join(text.split())
+
+
+def _having(attribute: Callable[[Any], Any], root: Any) -> list[Any]:
+    """The elements below `root` that have it, in the page's order."""
+    return [value.getparent() for value in attribute(root)]
 
 
 def _without_schema(name: str) -> str:
