@@ -10,10 +10,12 @@ from crash.world import World, keyspace
 TABLES = {
     "meta": "store_id, epoch, life, pruned, -fence",
     "hosts": "id, name, scope, delay, blocked_until, blocked_at, blocks, streak, rests, robots, robots_at",
-    "pages": "key, state, due_at, round, -fence, nonce, open, attempted_at, failures, lost, status, fetched_at",
+    "pages": "key, canonical, data, state, due_at, round, -fence, nonce, open, attempted_at, failures, lost, status, fetched_at",
     "records": "id, version, hash, gone, first_seen, last_changed, url",
     "parts": "record, part, page, -fence, hash, last_seen",
     "outbox": "seq, mark, kind, ops, messages, at",
+    "handed": "page, parent, data",
+    "rejections": "page, n, type, key, field, reason, at",
     "rounds": "number, started_at, refreshed_to, finished_at",
 }
 # Chance: marks, store ids and tokens are 16 hex digits, nonces end in 8. Record ids are longer and stay.
@@ -31,9 +33,12 @@ def fingerprint(world: World) -> int:
     asked = sorted(
         (path, n - world.allowed[path], n if path in site.first else 0) for path, n in site.log.items()
     )
+    remembered = sorted(
+        (name, sorted(value) if isinstance(value, set) else value) for name, value in site.memory.items()
+    )
     allowed = sorted((path, n) for path, n in world.allowed.items() if path not in site.log and n)
     there = world.read("SELECT count(*) FROM sqlite_master")
-    text = repr((there, tables, redis(world), _published(world), asked, allowed, world.broken))
+    text = repr((there, tables, redis(world), _published(world), asked, remembered, allowed, world.broken))
     seen: dict[str, str] = {}
     return hash(CHANCE.sub(lambda m: seen.setdefault(m[0], f"<{len(seen)}>"), text))
 

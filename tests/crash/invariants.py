@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 from crash.fingerprint import redis
-from crash.world import HOME, Process, World, keyspace
+from crash.world import Process, World, keyspace, place
 
 from limpet_store import verify, verify_frontier
 
@@ -23,11 +23,12 @@ class Truth:
     states: Mapping[str, str]
     requests: Counter[str] = field(default_factory=Counter)  # most by path, before any excuse
     quiet: bool = True  # no page is left pending
+    rejected: Sequence[tuple[str, str]] = ()  # (path, field)
 
 
 def violations(world: World, truth: Truth) -> list[str]:
     """One line for each invariant that does not hold."""
-    checks = (_records, _pages, _requests, _messages, _stream, _frontier, _verified)
+    checks = (_records, _rejections, _pages, _requests, _messages, _stream, _frontier, _verified)
     return [*world.broken, *(line for check in checks for line in check(world, truth))]
 
 
@@ -47,9 +48,18 @@ def _records(world: World, truth: Truth) -> Iterator[str]:
             yield f"I-8 record {name} has version {have[0]}, not {want[0]}"
 
 
+def _rejections(world: World, truth: Truth) -> Iterator[str]:
+    rows = world.read(
+        "SELECT p.canonical, r.field FROM rejections r JOIN pages p ON p.id = r.page ORDER BY 1, 2"
+    )
+    found = [(place(url), field) for url, field in rows]
+    if found != sorted(truth.rejected):
+        yield f"R-2 rejected are {found}, not {truth.rejected}"
+
+
 def _pages(world: World, truth: Truth) -> Iterator[str]:
     rows = world.read("SELECT canonical, state, open, lost FROM pages WHERE kind = 'page'")
-    found = {url.removeprefix(HOME): state for url, state, _, _ in rows}
+    found = {place(url): state for url, state, _, _ in rows}
     for path in sorted(found.keys() | truth.states.keys()):
         if found.get(path) != truth.states.get(path):
             yield f"I-7 page {path} is {found.get(path)}, not {truth.states.get(path)}"
@@ -81,7 +91,8 @@ def _messages(world: World, truth: Truth) -> Iterator[str]:
             if event["type"].startswith("limpet.record."):
                 versions[event["subject"]].append(event)
     yield from (f"I-17 message {key} was written {n} times" for key, n in ids.items() if n > 1)
-    records = {row[0]: row[1:] for row in world.read("SELECT id, version, hash, data FROM records")}
+    shown = "SELECT id, version, hash, data FROM records WHERE version > 0"
+    records = {row[0]: row[1:] for row in world.read(shown)}
     for record in sorted(records.keys() | versions.keys()):
         events = versions[record]
         numbers = [event["data"]["version"] for event in events]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 
 import pytest
+from crash.authored import AUTHORED
 from crash.explore import Scenario, explore
 from crash.scenarios import SCENARIOS, TWICE
 
 ONLY = os.environ.get("CRASH_AT", "")  # a point that a failure named: only what leads there is tried
+ALL = [*SCENARIOS, *AUTHORED]
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
+@pytest.mark.parametrize("scenario", ALL, ids=lambda each: each.name)
 def test_a_kill_at_any_line_changes_nothing_in_the_end(
     scenario: Scenario, request: pytest.FixtureRequest
 ) -> None:
@@ -21,7 +23,7 @@ def test_a_kill_at_any_line_changes_nothing_in_the_end(
 
 
 @pytest.mark.parametrize(
-    "scenario", SCENARIOS if os.environ.get("CRASH_DEEP") else TWICE, ids=lambda each: each.name
+    "scenario", ALL if os.environ.get("CRASH_DEEP") else TWICE, ids=lambda each: each.name
 )
 def test_a_second_kill_while_recovering_changes_nothing_either(
     scenario: Scenario, request: pytest.FixtureRequest

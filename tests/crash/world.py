@@ -7,6 +7,7 @@ whose connections are its own: a restart is a new one on the same world.
 
 from __future__ import annotations
 
+import json
 import random as real_random
 import shutil
 import tempfile
@@ -104,17 +105,22 @@ class Clock:
 class Website:
     """Pages by path. `first` are answers given before the page's own, one a request. It counts what it is asked."""
 
-    pages: dict[str, Any]  # a body, a status, or a path to redirect to
+    pages: dict[str, Any]  # a body, a status, a path to redirect to, or what makes one of these of the path
     first: dict[str, list[int]] = field(default_factory=dict)
     log: Counter[str] = field(default_factory=Counter)
     outage: bool = False
+    memory: dict[str, Any] = field(default_factory=dict)  # what the site itself remembers
+    body: Any = None  # that of the request, as JSON
 
-    def answer(self, url: str) -> Response:
-        path = url.removeprefix(HOME)
+    def answer(self, url: str, body: bytes | None = None) -> Response:
+        self.body = json.loads(body) if body else None
+        path = place(url)
         asked = self.log[path]
         self.log[path] += 1
         early = self.first.get(path, [])
         page = 500 if self.outage else early[asked] if asked < len(early) else self.pages.get(path, 404)
+        if callable(page):
+            page = page(self, url.removeprefix(HOME))
         if page == 0:
             raise FetchFailed("time-out")
         if isinstance(page, int):
@@ -122,6 +128,11 @@ class Website:
         if page.startswith("/"):
             return Response(url, 302, {"location": page}, b"")
         return Response(url, 200, {"content-type": "text/html"}, page.encode())
+
+
+def place(url: str) -> str:
+    """The path, without what changes from time to time."""
+    return url.removeprefix(HOME).partition("?")[0]
 
 
 class World:
@@ -168,12 +179,12 @@ class World:
             "SELECT 1 FROM pages WHERE canonical = ? AND open = 1 AND state = 'pending'", request.url
         ):
             self.broken.append(f"I-15 {request.url} is requested without an attempt")
-        return self.website.answer(request.url)
+        return self.website.answer(request.url, request.body)
 
     def excuse(self) -> None:
         """Whoever has a page in flight now may lose it: one more request of each is allowed."""
         for (url,) in self.read("SELECT canonical FROM pages WHERE open = 1"):
-            self.allowed[url.removeprefix(HOME)] += 1
+            self.allowed[place(url)] += 1
 
     def corpse(self) -> Path:
         """What is on disk now, as a kill -9 would leave it: taken at once, since the parent of a fork goes on."""

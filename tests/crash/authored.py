@@ -1,0 +1,237 @@
+"""What site authors use besides plain links: data that is collected, tokens, parts that wait, rejections, a POST."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from crash.explore import Scenario
+from crash.invariants import Truth
+from crash.scenarios import crawl
+from crash.world import HOME, Website, World
+
+from limpet import Page, Record, Site, request
+
+DONE = "done"
+
+
+def _site(*seeds: Any) -> Site:
+    found = Site("shop", seeds, robots=False, allow_private=True)
+    found.tune(threads=1, group=2)
+    return found
+
+
+def _world(pages: dict[str, Any], site: Site) -> World:
+    site.codes()  # here, once, and not in each forked child
+    return World(Website(dict(pages)), site)
+
+
+def _second_round(world: World, token: str) -> None:
+    crawl(world, token, round_=2)
+
+
+def _after_a_round(world: World, **changed: Any) -> World:
+    """The first round is over, and the site has changed."""
+    with world.clock.running():
+        crawl(world, "setup")
+        world.website.log.clear()
+        world.clock.ms += 60_000
+        world.website.pages |= {path.replace("_", "/"): body for path, body in changed.items()}
+    return world
+
+
+# -- data handed down
+
+
+def _collecting() -> Site:
+    site = _site(f"{HOME}/c/a", f"{HOME}/c/b")
+
+    @site.page("/c/{name}")
+    def category(page: Page) -> Any:
+        for link in page.css("a"):
+            yield page.link(link, to=product, data=page.params["name"], merge="list")
+
+    @site.page("/p/{n}")
+    def product(page: Page) -> Any:
+        yield Record("product", page.params["n"], {"in": page.data})
+
+    return site
+
+
+COLLECTED = {
+    "/c/a": '<a href="/p/1">',
+    "/c/b": '<a href="/p/1"><a href="/p/2">',
+    "/p/1": "<p>",
+    "/p/2": "<p>",
+}
+
+
+def _new_collection() -> World:
+    world = _world(COLLECTED, _collecting())
+    world.allowed["/p/1"] += 1  # read once more if its second parent comes after it
+    return world
+
+
+HANDED = Scenario(
+    "data of two parents", _new_collection, crawl,
+    lambda world: Truth(
+        {("product", "1"): (None, {"in": ["a", "b"]}), ("product", "2"): (1, {"in": ["b"]})},
+        dict.fromkeys(COLLECTED, DONE),
+    ),
+)  # fmt: skip
+
+
+def _smaller_collection() -> World:
+    world = _after_a_round(_new_collection(), _c_b='<a href="/p/2">')
+    world.allowed.clear()
+    world.allowed["/p/1"] += 1
+    return world
+
+
+TAKEN_AWAY = Scenario(
+    "data that a parent takes back", _smaller_collection, _second_round,
+    lambda world: Truth(
+        {("product", "1"): (None, {"in": ["a"]}), ("product", "2"): (1, {"in": ["b"]})}, dict.fromkeys(COLLECTED, DONE),
+    ),
+)  # fmt: skip
+
+
+# -- tokens
+
+
+def _place(website: Website, path: str) -> Any:
+    """One page of a listing of three. The site's session ends once, after it has given the token of the last."""
+    place, _, token = path.partition("?t=")
+    n = int(place.rpartition("/")[2])
+    valid = website.memory.setdefault("valid", set())
+    if n and token not in valid:
+        return 403
+    given = website.memory["given"] = website.memory.get("given", 0) + 1
+    valid.add(str(given))
+    if n == 1 and not website.memory.get("ended"):
+        website.memory["ended"] = True
+        valid.clear()
+    return f'<b>{n}</b><a href="/list/{n + 1}?t={given}">' if n < 2 else f"<b>{n}</b>"
+
+
+def _listing() -> Site:
+    site = _site(f"{HOME}/list/0")
+
+    @site.page("/list/{n}")
+    def listing(page: Page) -> Any:
+        yield Record("place", page.one("b"))
+        for link in page.css("a"):
+            yield page.follow(link, key=f"list/{int(page.params['n']) + 1}")
+
+    return site
+
+
+PLACES = {f"/list/{n}": _place for n in range(3)}
+PLACE_RECORDS = {("place", str(n)): (1, {}) for n in range(3)}
+TOKENS = Scenario(
+    "a token that is refused", lambda: _world(PLACES, _listing()), crawl,
+    lambda world: Truth(PLACE_RECORDS, dict.fromkeys(PLACES, DONE)),
+)  # fmt: skip
+TOKENS_AGAIN = Scenario(
+    "places in a new round", lambda: _after_a_round(_world(PLACES, _listing())), _second_round,
+    lambda world: Truth(PLACE_RECORDS, dict.fromkeys(PLACES, DONE)),
+)  # fmt: skip
+
+
+# -- parts that wait, and what is rejected
+
+
+def _shaped() -> Site:
+    site = _site(f"{HOME}/list")
+
+    @site.record("item", key="sku", requires=["list", "detail"], volatile=["seen"], schema=2)
+    @dataclass
+    class Item:
+        sku: str
+        price: int | None = None
+        stock: int | None = None
+        seen: str | None = None
+
+    @site.page("/list")
+    def listing(page: Page) -> Any:
+        for card in page.css("li"):
+            sku = page.one("a", of=card)
+            yield Record("item", data={"sku": sku, "price": page.number("b", of=card)}, part="list")
+            yield page.link(card.css("a"))
+
+    @site.page("/item/{sku}")
+    def item(page: Page) -> Any:
+        data = {"sku": page.params["sku"], "stock": page.number("i"), "seen": page.one("u")}
+        yield Record("item", data=data, part="detail")
+
+    return site
+
+
+def _list(**prices: str) -> str:
+    return "".join(f'<li><a href="/item/{sku}">{sku}</a><b>{price}</b></li>' for sku, price in prices.items())
+
+
+def _item(stock: str, seen: str = "mon") -> str:
+    return f"<i>{stock}</i><u>{seen}</u>"
+
+
+ITEMS = {"/list": _list(a="1", b="2"), "/item/a": _item("5"), "/item/b": _item("6")}
+
+
+def _is(sku: str, price: int, stock: int, seen: str = "mon") -> dict[str, Any]:
+    return {"sku": sku, "price": price, "stock": stock, "seen": seen}
+
+
+REQUIRED = Scenario(
+    "parts that wait for each other", lambda: _world(ITEMS, _shaped()), crawl,
+    lambda world: Truth(
+        {("item", "a"): (1, _is("a", 1, 5)), ("item", "b"): (1, _is("b", 2, 6))}, dict.fromkeys(ITEMS, DONE)
+    ),
+)  # fmt: skip
+REJECTED = Scenario(
+    "a rejection in a later round",
+    lambda: _after_a_round(_world(ITEMS, _shaped()), _item_a=_item("many"), _item_b=_item("6", "tue")),
+    _second_round,
+    lambda world: Truth(
+        {("item", "a"): (1, _is("a", 1, 5)), ("item", "b"): (1, _is("b", 2, 6))}, dict.fromkeys(ITEMS, DONE),
+        rejected=[("/item/a", "stock")],
+    ),
+)  # fmt: skip
+HEALED = Scenario(
+    "a rejection that is healed",
+    lambda: _after_a_round(
+        _after_a_round(_world(ITEMS, _shaped()), _item_a=_item("many")), _item_a=_item("7")
+    ),
+    lambda world, token: crawl(world, token, round_=2),
+    lambda world: Truth(
+        {("item", "a"): (2, _is("a", 1, 7)), ("item", "b"): (1, _is("b", 2, 6))}, dict.fromkeys(ITEMS, DONE)
+    ),
+)  # fmt: skip
+
+
+# -- a request with a body
+
+
+def _searching() -> Site:
+    site = _site(request(f"{HOME}/search", json={"from": 0}, safe=True))
+
+    @site.page("/search")
+    def found(page: Page) -> Any:
+        answer = page.json()
+        yield Record("hit", answer["n"], {"n": answer["n"]})
+        if answer["n"] < 2:
+            yield page.request("", json={"from": answer["n"] + 1}, safe=True)
+
+    return site
+
+
+def _hits(website: Website, path: str) -> Any:
+    return f'{{"n": {website.body["from"]}}}' if website.body else 405
+
+
+POSTED = Scenario(
+    "pages that are posted for", lambda: _world({"/search": _hits}, _searching()), crawl,
+    lambda world: Truth({("hit", str(n)): (1, {"n": n}) for n in range(3)}, {"/search": DONE}),
+)  # fmt: skip
+
+AUTHORED = [HANDED, TAKEN_AWAY, TOKENS, TOKENS_AGAIN, REQUIRED, REJECTED, HEALED, POSTED]
