@@ -8,14 +8,16 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import ada_url
 
-from limpet import code, extract
+from limpet import code, extract, seeding
 from limpet.page import Page
 from limpet.patterns import Pattern
+from limpet.seeding import Seeds
 from limpet.shapes import Shape, Shapes
 from limpet_consumers.runtime import Knobs
 from limpet_store.canonical import admit
@@ -37,6 +39,11 @@ class Site:
     """A site to crawl: `site = Site("shop", seeds=["https://shop.example/"])` in a file of its own.
 
     `name` names the crawl and its data. `hosts` (`name` or `name:port`) are in scope besides the seeds' own.
+    `seeds` may be a function without arguments, a generator function too. It is called each time a crawl starts, and
+    what it gives is stored as it comes, so it may give millions; known pages are left alone. It must come to an end.
+    `sitemaps` are URLs of sitemaps, or True for those that the robots.txt of each host in scope names (/sitemap.xml
+    if it names none). Of what they list the pages in scope that a handler reads are visited. With `lastmod=True` a
+    later round leaves out those whose `lastmod` is what it was when they were last read; many sites get theirs wrong.
     `delay` is the seconds from one request to the next on a host: by default 1 s, and none on loopback and private
     hosts. `max_in_flight` is the requests at a time on a host that has a delay.
     `allow_private` permits loopback and private addresses. `headers` go out with every request, to every host in
@@ -50,8 +57,10 @@ class Site:
     def __init__(
         self,
         name: str,
-        seeds: Iterable[str | Link],
+        seeds: Seeds | Callable[[], Seeds] = (),
         *,
+        sitemaps: bool | Iterable[str] = (),
+        lastmod: bool = False,
         hosts: Iterable[str] | None = None,
         delay: float | None = None,
         max_in_flight: int = 1,
@@ -65,16 +74,35 @@ class Site:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             problems.append(f"name {name!r}: small letters, digits, . _ - and at most 63 of them")
         self.name = name
-        self.entries = tuple(_seed(seed, problems) for seed in _listed("seeds", seeds, problems))
-        self.seeds = tuple(entry.url for entry in self.entries)
+        self._function = seeds if callable(seeds) else None
+        if self._function:
+            seeding.check(self._function, problems)
+        given = () if self._function else _listed("seeds", seeds, problems)
+        entries = tuple(seeding.seed(each, problems) for each in given)
+        self.seeds = tuple(entry.url for entry in entries)  # of a function none: it has not been called
+        self.lastmod = lastmod
+        self.sitemaps: bool | tuple[str, ...] = True
+        if sitemaps is not True:
+            maps = tuple(
+                seeding.sitemap(each, problems) for each in _listed("sitemaps", sitemaps or (), problems)
+            )
+            self.sitemaps = tuple(link.url for link in maps)
+            entries += maps
+        self._entries = entries
         self.hosts = frozenset(_authority(host, problems) for host in _listed("hosts", hosts or (), problems))
-        if not self.seeds and not self.hosts and not problems:
+        if not entries and not self._function and not self.hosts and not problems:
             problems.append("neither seeds nor hosts: there is nothing in scope")
+        if sitemaps is True and not (robots and (entries or self._function)):
+            problems.append(
+                "sitemaps=True asks the robots.txt of the seeds' hosts: without, name the sitemaps"
+            )
+        if lastmod is True and not self.sitemaps:
+            problems.append("lastmod=True without sitemaps")
         self.delay = None if delay is None else _number("delay", delay, problems)
         self.max_in_flight = max_in_flight
         if type(max_in_flight) is not int or max_in_flight < 1:
             problems.append(f"max_in_flight {max_in_flight!r}: a whole number, at least 1")
-        for flag, value in (("allow_private", allow_private), ("robots", robots)):
+        for flag, value in (("allow_private", allow_private), ("robots", robots), ("lastmod", lastmod)):
             if not isinstance(value, bool):
                 problems.append(f"{flag} {value!r}: True or False")
         self.allow_private = allow_private
@@ -86,7 +114,7 @@ class Site:
             problems.append(f"user_agent and contact: one line of ASCII, not {self.user_agent!r}")
         if problems:
             raise SiteError("Site: " + "; ".join(problems))
-        self._authorities = self.hosts | {admit(seed).authority for seed in self.seeds}
+        self._authorities = self.hosts | {admit(entry.url).authority for entry in entries}
         self.knobs = Knobs()
         self._handlers: dict[str, Callable[[Page], Any]] = {}
         self._patterns: list[tuple[Pattern, str]] = []
@@ -168,8 +196,13 @@ class Site:
             self.user_agent = _honest_agent(contact)
 
     @property
+    def entries(self) -> Iterable[Link]:
+        """The pages and sitemaps that a crawl starts from; a function is called. Raises SiteError when it fails."""
+        return chain(self._entries, seeding.called(self._function)) if self._function else self._entries
+
+    @property
     def authorities(self) -> frozenset[str]:
-        """Every authority that the site file names: of the seeds, and `hosts`."""
+        """Every authority that the site file names: of seeds and sitemaps, and `hosts`; none that a function gives."""
         return self._authorities
 
     def match(self, url: str) -> str | None:
@@ -244,19 +277,8 @@ def _listed(name: str, given: Any, problems: list[str]) -> Iterable[Any]:
     return given
 
 
-def _seed(seed: Any, problems: list[str]) -> Link:
-    link = seed if isinstance(seed, Link) else Link(seed)
-    if not _is_url(link.url):
-        problems.append(f"seed {link.url!r}: not an absolute http or https URL")
-    return link
-
-
-def _is_url(text: Any) -> bool:
-    return isinstance(text, str) and bool(re.match("https?://", text, re.I)) and ada_url.check_url(text)
-
-
 def _authority(host: Any, problems: list[str]) -> str:
-    if not isinstance(host, str) or re.search(r"[/?#@\s\\]", host) or not _is_url(f"http://{host}/"):
+    if not isinstance(host, str) or re.search(r"[/?#@\s\\]", host) or not seeding.is_url(f"http://{host}/"):
         problems.append(f"host {host!r}: a name or name:port")
         return ""
     # Parsed under the other scheme, a default port would stay.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,6 +23,7 @@ class Knobs:
     max_body: int = 10_000_000  # bytes after decoding
     unframed: bool = False  # accept bodies that only the end of the connection ends: cut ones look the same
     max_links: int = 10_000  # per page; more is a failure of the page, never fewer links
+    max_sitemap: int = 50_000  # URLs in one sitemap, the protocol's limit; more is a failure, never fewer
     group: int = 4  # pages a worker attempts in one transaction where the host has no delay
     threads: int = 0  # fetches at a time in one worker; 0: by measured latency, at most 64
     slice: float = 30.0  # length of one RQ job
@@ -48,6 +49,14 @@ class SiteRuntime(Protocol):
     @property
     def robots(self) -> bool:
         """Whether robots.txt is fetched and obeyed."""
+
+    @property
+    def sitemaps(self) -> bool | Sequence[str]:
+        """True: those that each host's robots.txt names are read."""
+
+    @property
+    def lastmod(self) -> bool:
+        """Whether what sitemaps say of a page's last change decides when it is due."""
 
     @property
     def user_agent(self) -> str: ...
