@@ -95,7 +95,7 @@ class Crawl:
     def _make_due(self) -> None:
         """Make the open round's pages due, let the frontier know, and settle the limit."""
         engine, store = self.engine, self.store
-        count = rounds.refresh(store, engine.now())
+        count = rounds.refresh(store, engine.now(), listed=not engine.site.lastmod)
         if count:
             say(f"a new round: {counted(count, 'page')} looked at again")
         engine.relay()
@@ -200,14 +200,23 @@ class Crawl:
 
     def _finish(self) -> bool:
         try:
-            rounds.refresh(self.store, self.engine.now())  # one that was killed half-way
-            if rounds.pending(self.store):
+            lastmod = self.engine.site.lastmod
+            rounds.refresh(self.store, self.engine.now(), listed=not lastmod)  # one that was killed half-way
+            if self._unlisted() or rounds.pending(self.store):
                 return False
             rounds.finish(self.store, self.engine.now())
             self.engine.relay()
         except (FrontierError, StoreReborn):
             return False
         return True
+
+    def _unlisted(self) -> bool:
+        """Make due, after all else, what sitemaps were to speak of and did not; whether there was any."""
+        count = rounds.rest(self.store, self.engine.now()) if self.engine.site.lastmod else 0
+        if count:
+            say(f"{counted(count, 'page')} that no sitemap lists any more: looked at again")
+            self.engine.relay()
+        return count > 0
 
     def _limit_reached(self) -> bool:
         if self._last_fence is None or self.store.db.value("SELECT fence FROM meta") < self._last_fence:
@@ -228,6 +237,8 @@ class Crawl:
         spent = time.monotonic() - began
         self._look_again = time.monotonic() + max(1.0, 10 * spent)
         if due is not None and due - now <= self.wish.wait * 1000:
+            return False
+        if self._unlisted():
             return False
         self._ending = f"nothing is due before {rfc3339(due)}" if due else "every host is paused"
         return True

@@ -116,15 +116,19 @@ def _target(page: PageRow, target: Address, status: int) -> Discovery:
     at_home = (home.scheme, home.authority) == (target.scheme, target.authority)
     handed = tuple(canonical_json(value) for value in json.loads(page.data or "[]")) if page.merges else ()
     return Discovery(
-        address=target, named=_key_behind(page, method), method=method, body=body, handler=page.handler, data=page.data,
+        address=target, named=_key_behind(page, target, method), method=method, body=body,
+        handler=page.handler, data=page.data,
         headers=page.headers if at_home else None, query=page.query if at_home else None,
         handed=handed, position=bool(page.led), priority=page.priority, parent=page.id, depth=page.depth,
         hops=page.hops + 1, widens=page.depth == 0, kind=page.kind,
     )  # fmt: skip
 
 
-def _key_behind(page: PageRow, method: str) -> str | None:
-    """A plain GET is known by its URL. What has a key of its own keeps it, with the number of hops."""
+def _key_behind(page: PageRow, target: Address, method: str) -> str | None:
+    """A plain GET is known by its URL, and so is a sitemap. What has a key of its own keeps it, with the number of
+    hops."""
+    if page.kind == "sitemap":
+        return f"sitemap {target.canonical}"
     if page.led or method != "GET" or page.kind != "page":
         return f"{page.key.partition(' -> ')[0]} -> {page.hops + 1}"
     return None

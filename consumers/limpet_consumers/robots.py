@@ -52,6 +52,11 @@ def allows(rules: str, url: str, user_agent: str) -> bool:
     return bool(Protego.parse(rules).can_fetch(url, user_agent))
 
 
+def sitemaps(rules: str) -> list[str]:
+    """The URLs of sitemaps that these rules name, as written."""
+    return [url.strip() for url in Protego.parse(rules).sitemaps if url.strip()]
+
+
 def crawl_delay(rules: str, user_agent: str) -> int:
     """The Crawl-delay for this agent in milliseconds, capped; 0 where there is none."""
     delay = Protego.parse(rules).crawl_delay(user_agent)

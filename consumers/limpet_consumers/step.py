@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import random
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from limpet_consumers import decide, robots
+from limpet_consumers import decide, robots, sitemaps
 from limpet_consumers.asking import Asked, Asking
 from limpet_consumers.http import FetchFailed, Http, Response
 from limpet_consumers.runtime import SiteRuntime
 from limpet_store import records
-from limpet_store.admission import Scope, discover
+from limpet_store.admission import Discovery, Scope, discover
 from limpet_store.attempts import Attempt
+from limpet_store.canonical import admit
 from limpet_store.content import NotStorable
 from limpet_store.errors import ExtractError
 from limpet_store.items import Extracted, Fetched, Rejection
@@ -60,6 +62,8 @@ class Step:
         decided = decide.redirect(attempt, response, self._scope) or decide.without_body(
             attempt, response, self._now()
         )
+        if decided is None and attempt.page.kind == "sitemap":
+            return sitemaps.outcome(attempt, response, self._site, self._scope)
         return decided or self._extract(attempt, response)
 
     def _fetch(self, attempt: Attempt) -> Response:
@@ -68,6 +72,8 @@ class Step:
         deadline = self._site.knobs.total_timeout
         if page.kind == "robots":
             return robots.fetch(self._http, request, deadline)
+        if page.kind == "sitemap":
+            request = replace(request, most=sitemaps.MOST_BYTES + 1)
         return self._http.fetch(request, deadline)
 
     def _validator(self, attempt: Attempt) -> str | None:
@@ -93,7 +99,13 @@ class Step:
             )  # fmt: skip
         rules = robots.rules_text(response.body) if 200 <= status < 300 else ""
         delay = robots.crawl_delay(rules, self._site.user_agent) if rules else 0
-        return Outcome(attempt=attempt, kind=Kind.DONE, status=status, robots=rules, crawl_delay=delay)
+        page = attempt.page
+        found: Sequence[Discovery] = ()
+        if self._site.sitemaps is True and admit(page.canonical) in self._scope:
+            found = sitemaps.named(robots.sitemaps(rules), page.canonical, page.id)
+        return Outcome(
+            attempt=attempt, kind=Kind.DONE, status=status, robots=rules, crawl_delay=delay, discoveries=found
+        )
 
     def _extract(self, attempt: Attempt, response: Response) -> Outcome:
         page = attempt.page

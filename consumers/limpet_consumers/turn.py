@@ -175,7 +175,7 @@ class Worker:
         self._in_hand.difference_update(over)
         self.held.drop(over)
         self._in_hand.update(attempt.page.id for attempt in result.attempts)
-        self._follow_scope()
+        self._follow_scope(result.attempts)
         self.progress.outcomes += len(self._finished) - result.refused
         self.progress.put_back += sum(outcome.kind is Kind.PUT_BACK for outcome in self._finished)
         self.progress.refused += result.refused
@@ -189,10 +189,13 @@ class Worker:
         self._give_back(result.unsettled)
         return sorted(result.attempts, key=lambda attempt: -attempt.page.delay)
 
-    def _follow_scope(self) -> None:
-        """Where seeds redirect to widens the scope; another worker may have committed that."""
+    def _follow_scope(self, started: list[Attempt]) -> None:
+        """Where seeds redirect to widens the scope; another worker may have committed that. A robots.txt is read once
+        a round, and whether its sitemaps count depends on the scope of its host."""
         now = self.clock.boot()
-        if now - self._scoped_at > SCOPE_EVERY or any(o.kind is Kind.ALIAS for o in self._finished):
+        widened = any(o.kind is Kind.ALIAS for o in self._finished)
+        matters = any(attempt.page.kind == "robots" for attempt in started)
+        if now - self._scoped_at > SCOPE_EVERY or widened or matters:
             self._scope.reload()
             self._scoped_at = now
 

@@ -46,6 +46,7 @@ class Discovery:
     handed: tuple[str, ...] = ()  # with values the page collects what its parents hand down
     position: bool = False  # its URL may be replaced; the page that leads to it makes it due
     lastmod: str | None = None
+    code: str | None = None  # who would read it now; with it, `lastmod` decides when a known page is due
     priority: int = 0
     parent: int | None = None
     depth: int = 0
@@ -77,7 +78,13 @@ def page_key(link: Link, canonical: str) -> str | None:
 
 
 def discovery(
-    link: Link, address: Address, *, parent: int | None, depth: int, widens: bool = False
+    link: Link,
+    address: Address,
+    *,
+    parent: int | None,
+    depth: int,
+    widens: bool = False,
+    code: str | None = None,
 ) -> Discovery:
     """The page that an admitted link leads to."""
     ask = link.ask or PLAIN
@@ -95,6 +102,7 @@ def discovery(
         handed=handed,
         position=link.position,
         lastmod=link.lastmod,
+        code=code,
         priority=link.priority,
         parent=parent,
         depth=depth,

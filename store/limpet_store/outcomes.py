@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from limpet_store import charging, handed, hosts, pages, positions, records, retry
+from limpet_store import charging, handed, hosts, listed, pages, positions, records, retry
 from limpet_store.admission import Discovery, HostRules
 from limpet_store.attempts import Attempt
 from limpet_store.database import Database
@@ -152,6 +152,8 @@ def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry:
         _store_rejections(db, outcome, at)
     if page.kind == "robots":
         _store_robots(db, outcome, host, at)
+    if any(d.position or d.handed for d in outcome.discoveries):
+        listed.forget(db, page.id)
     if not outcome.host_failed:
         charging.answered(db, host)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from limpet_store import hosts, positions
+from limpet_store import hosts, listed, positions
 from limpet_store.admission import Discovery, HostRules
 from limpet_store.database import Database
 from limpet_store.ops import Op, ranges, shift
@@ -31,7 +31,8 @@ def insert(db: Database, found: Iterable[Discovery], rules: HostRules, now: int,
     """Rows for new pages and the ops that bring them to the frontier, inside the caller's transaction.
 
     A page that has a row by now is left alone: the first discovery wins, except at a place in a listing
-    (`positions`). Ids made in one write transaction are consecutive, since it is the only writer.
+    (`positions`), and where a sitemap says when it is due (`listed`). Ids made in one write transaction are
+    consecutive, since it is the only writer.
     """
     found = list(found)
     if not found:
@@ -42,8 +43,11 @@ def insert(db: Database, found: Iterable[Discovery], rules: HostRules, now: int,
     ops += ranges(
         "n", ((page, host, due, shift(priority)) for page, host, due, priority in db.rows(NEW, (top,)))
     )
-    led = [d for d in found if d.position]
-    return ops + positions.renew(db, led, rules, now, round_) if led else ops
+    if led := [d for d in found if d.position]:
+        ops += positions.renew(db, led, rules, now, round_)
+    if told := [d for d in found if d.code is not None]:
+        ops += listed.settle(db, told, top, now)
+    return ops
 
 
 def _row(d: Discovery, ids: dict[tuple[str, str, int], int], now: int, round_: int) -> tuple[object, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from limpet_store import outbox, positions
@@ -16,7 +17,11 @@ AND coalesce(attempted_at, 0) < (SELECT started_at FROM rounds ORDER BY number D
 CHUNK = 1_000  # pages made due in one transaction
 # Nearly all pages are wanted, in order of id: an index by state would sort them for each chunk.
 TO_REFRESH = """SELECT id, host, priority FROM pages NOT INDEXED
-WHERE id > ? AND state IN ('done', 'alias', 'dead', 'gone') AND led = 0 AND round < ? ORDER BY id LIMIT ?"""
+WHERE id > ? AND state IN ('done', 'alias', 'dead', 'gone') AND led = 0 AND round < ?
+AND (lastmod IS NULL OR ?) ORDER BY id LIMIT ?"""
+REST = """SELECT id, host, priority FROM pages NOT INDEXED
+WHERE id > ? AND state IN ('done', 'alias', 'dead', 'gone') AND led = 0 AND round < ? AND lastmod IS NOT NULL
+AND fence <= (SELECT fence FROM rounds ORDER BY number DESC LIMIT 1) ORDER BY id LIMIT ?"""
 REFRESH = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, failures = 0, lost = 0, reason = NULL,
 error = NULL WHERE id = ?"""
 
@@ -71,10 +76,11 @@ def start(store: Store, why: str, now: int) -> Round:
     return current
 
 
-def refresh(store: Store, now: int) -> int:
+def refresh(store: Store, now: int, *, listed: bool = True) -> int:
     """Make the open round's finished pages due again, to the last one; returns how many were.
 
-    The place reached is committed with each chunk, so a killed refresh goes on where it was.
+    With `listed` False those with a lastmod are left to their sitemaps, and to `rest`. The place reached is committed
+    with each chunk, so a killed refresh goes on where it was.
     """
     count = 0
     while True:
@@ -83,14 +89,39 @@ def refresh(store: Store, now: int) -> int:
             current = last(store)
             if current is None or current.refreshed_to is None:
                 return count
-            rows = store.db.rows(TO_REFRESH, (current.refreshed_to, current.number, CHUNK))
-            store.db.many(REFRESH, [(now, current.number, page) for page, _, _ in rows])
-            ops: list[Op] = ranges("r", ((page, host, now, shift(priority)) for page, host, priority in rows))
+            rows = store.db.rows(TO_REFRESH, (current.refreshed_to, current.number, listed, CHUNK))
+            _make_due(store, rows, current.number, now)
             reached = rows[-1][0] if len(rows) == CHUNK else None
             store.db.run("UPDATE rounds SET refreshed_to = ? WHERE number = ?", (reached, current.number))
-            if ops:
-                outbox.append(store.db, [Entry("refresh", ops)], now)
             count += len(rows)
+
+
+def rest(store: Store, now: int) -> int:
+    """Make due what a refresh left to sitemaps and none has spoken of in the open round; returns how many were.
+
+    To be called when nothing else is left to do. What is due, or was asked for in this round, is left out, so a
+    killed call is repeated.
+    """
+    count = after = 0
+    while True:
+        with store.db.write():
+            store.check_identity()
+            current = last(store)
+            if current is None or current.finished_at is not None or current.refreshed_to is not None:
+                return count
+            rows = store.db.rows(REST, (after, current.number, CHUNK))
+            _make_due(store, rows, current.number, now)
+        count += len(rows)
+        if len(rows) < CHUNK:
+            return count
+        after = rows[-1][0]
+
+
+def _make_due(store: Store, rows: Sequence[tuple[int, int, int]], number: int, now: int) -> None:
+    store.db.many(REFRESH, [(now, number, page) for page, _, _ in rows])
+    ops: list[Op] = ranges("r", ((page, host, now, shift(priority)) for page, host, priority in rows))
+    if ops:
+        outbox.append(store.db, [Entry("refresh", ops)], now)
 
 
 def finish(store: Store, now: int) -> bool:

@@ -11,7 +11,10 @@ from limpet_store.store import Store
 
 STATES = "SELECT state, count(*) FROM pages GROUP BY state"  # from an index alone (R-5)
 ROBOTS = "SELECT p.state, count(*) FROM hosts h JOIN pages p ON p.id = h.robots_page GROUP BY p.state"
-DEAD = "SELECT reason, count(*), min(url) FROM pages WHERE state = 'dead' AND kind = 'page' GROUP BY reason"
+SITEMAPS = "SELECT state, count(*) FROM pages WHERE kind = 'sitemap' GROUP BY state"
+DEAD = (
+    "SELECT reason, count(*), min(url) FROM pages WHERE state = 'dead' AND kind <> 'robots' GROUP BY reason"
+)
 RECORDS = "SELECT count(*), coalesce(sum(version), 0) FROM records WHERE gone = 0"
 CODES = "SELECT code, count(*) FROM pages WHERE state = 'done' AND code IS NOT NULL GROUP BY code"
 NO_HANDLER = ":"  # the code of a page that no handler reads
@@ -60,6 +63,7 @@ class Summary:
     changed: int = 0
     gone: int = 0
     waiting: int = 0  # records that are not shown before parts that they require are there
+    sitemaps: Mapping[str, int] = field(default_factory=dict)  # by state; they are not among the pages
 
     @property
     def imperfect(self) -> bool:
@@ -103,13 +107,14 @@ def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -
         changed=changed,
         gone=gone,
         waiting=db.value(WAITING),
+        sitemaps=dict(db.rows(SITEMAPS)),
     )
 
 
 def states(store: Store) -> dict[str, int]:
-    """Pages by state; the pages of robots.txt are the engine's own and left out."""
+    """Pages by state; robots.txt and sitemaps are left out."""
     counts: dict[str, int] = dict(store.db.rows(STATES))
-    for state, count in store.db.rows(ROBOTS):
+    for state, count in store.db.rows(ROBOTS) + store.db.rows(SITEMAPS):
         counts[state] -= count
     return {state: count for state, count in counts.items() if count > 0}
 
@@ -181,6 +186,8 @@ def sentences(facts: Summary) -> Iterator[str]:
     for reason, count in sorted(facts.dropped.items()):
         yield f"{counted(count, 'link')} not followed: {reason}"
     yield f"records: {facts.records}; this round {facts.new} new, {facts.changed} changed, {facts.gone} gone"
+    if facts.sitemaps:
+        yield f"sitemaps: {', '.join(f'{count} {state}' for state, count in sorted(facts.sitemaps.items()))}"
     counts = ", ".join(f"{count} {state}" for state, count in sorted(facts.states.items()))
     rate = f", {facts.repeat_rate:.2f} for each record" if facts.repeat_rate else ""
     yield f"pages: {counts or 'none'}; this round {counted(facts.attempts, 'request')}{rate}"
