@@ -10,26 +10,31 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import ada_url
 
-from limpet import code, extract, seeding
+from limpet import access, code, extract, seeding
 from limpet.page import Page
 from limpet.patterns import Pattern
 from limpet.seeding import Seeds
 from limpet.shapes import Shape, Shapes
-from limpet_consumers.runtime import Knobs
+from limpet_consumers.http import Http
+from limpet_consumers.runtime import Account, Knobs, Network
 from limpet_store.canonical import admit
 from limpet_store.errors import ExtractError, SiteError
 from limpet_store.items import Extracted, Fetched, Link
 from limpet_store.secret import Secret
+
+if TYPE_CHECKING:
+    import requests
 
 VERSION = "0.1.0"
 
 Text = str | Secret
 C = TypeVar("C", bound=type)
 H = TypeVar("H", bound=Callable[[Page], Any])
+L = TypeVar("L", bound=Callable[[Any], Any])
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _KNOBS = {field.name: field.default for field in dataclasses.fields(Knobs)}
@@ -47,7 +52,11 @@ class Site:
     `delay` is the seconds from one request to the next on a host: by default 1 s, and none on loopback and private
     hosts. `max_in_flight` is the requests at a time on a host that has a delay.
     `allow_private` permits loopback and private addresses. `headers` go out with every request, to every host in
-    scope; a value may be `"Bearer " + secret("API_KEY")`.
+    scope; a value may be `"Bearer " + secret("API_KEY")`. `cookies` go to the hosts of the seeds and `hosts` alone.
+    `proxy` is the URL of an HTTP proxy, before LIMPET_PROXY. `session` makes the `requests.Session` that requests go
+    through. `transport` makes an object with `fetch(request, deadline) -> Response` that takes the place of requests;
+    it is used by one thread unless `tune(threads=)` says more. Both are called once a worker. Values of `headers`
+    and `cookies`, and `proxy`, may be `secret("NAME")`.
     `robots=False` leaves robots.txt unread. `user_agent` replaces the honest default, to which `contact` (a
     URL or an address) is added, so that the site's owner can reach you.
 
@@ -66,6 +75,10 @@ class Site:
         max_in_flight: int = 1,
         allow_private: bool = False,
         headers: Mapping[str, Text] | None = None,
+        cookies: Mapping[str, Text] | None = None,
+        proxy: Text | None = None,
+        session: Callable[[], requests.Session] | None = None,
+        transport: Callable[[], Http] | None = None,
         robots: bool = True,
         user_agent: str | None = None,
         contact: str | None = None,
@@ -108,6 +121,13 @@ class Site:
         self.allow_private = allow_private
         self.robots = robots
         self.headers: Mapping[str, Text] = MappingProxyType(_headers(headers or {}, problems))
+        self.cookies: Mapping[str, Text] = MappingProxyType(access.cookies(cookies or {}, problems))
+        self.network = Network(proxy=access.proxy(proxy, problems))
+        self.session = access.factory("session", session, problems)
+        self.transport = access.factory("transport", transport, problems)
+        for what, given in {"session": session, "cookies": cookies, "proxy": proxy}.items():
+            if transport is not None and given:
+                problems.append(f"{what} and transport: the transport sees to that itself")
         self._honest = user_agent is None and not contact
         self.user_agent = _honest_agent(contact) if user_agent is None else user_agent
         if not _is_header_text(self.user_agent) or not self.user_agent.strip():
@@ -115,7 +135,9 @@ class Site:
         if problems:
             raise SiteError("Site: " + "; ".join(problems))
         self._authorities = self.hosts | {admit(entry.url).authority for entry in entries}
-        self.knobs = Knobs()
+        self.knobs = Knobs(slice=access.SLICE, threads=1) if transport else Knobs()
+        self._login: Callable[[Any], Any] | None = None
+        self._logged_out: Callable[[Page], Any] | None = None
         self._handlers: dict[str, Callable[[Page], Any]] = {}
         self._patterns: list[tuple[Pattern, str]] = []
         self._codes: dict[str, str] = {}
@@ -181,6 +203,33 @@ class Site:
 
         return register
 
+    def login(self, login: L) -> L:
+        """Register what logs in: `def login(session)`, with a new `requests.Session` (of a site with a transport, that
+        one). It is called in each worker before its first page, and again when a page shows that it is logged out; in
+        one worker at a time. It has failed when it raises or returns False; the third failure in a row holds the host
+        until the next `limpet crawl`. `secret("PASSWORD").reveal()` gives a password.
+        """
+        access.plain_function("login", login, self._login)
+        self._login = login
+        if self.knobs.slice == _KNOBS["slice"]:  # each slice begins with one
+            self.knobs = dataclasses.replace(self.knobs, slice=access.SLICE)
+        return login
+
+    def logged_out(self, check: H) -> H:
+        """Register what tells a page that wants a login: `def logged_out(page) -> bool`. It is asked before the status
+        decides, redirects (`page.headers["location"]`), 401 and 403 included. Such a page is put back.
+        """
+        access.plain_function("logged_out", check, self._logged_out)
+        self._logged_out = check
+        return check
+
+    @property
+    def account(self) -> Account | None:
+        """The login, and how a page shows that one is wanted; None for a site without."""
+        if self._login is None and self._logged_out is None:
+            return None
+        return Account(self._login, access.asks(self._logged_out) if self._logged_out else None)
+
     def tune(self, **knobs: float) -> None:
         """Change engine settings (the fields of `Knobs`; seconds unless their name says otherwise)."""
         for name, value in knobs.items():
@@ -199,6 +248,13 @@ class Site:
     def entries(self) -> Iterable[Link]:
         """The pages and sitemaps that a crawl starts from; a function is called. Raises SiteError when it fails."""
         return chain(self._entries, seeding.called(self._function)) if self._function else self._entries
+
+    def go_through(self, proxy: str | None, ca_bundle: str | None) -> None:
+        """Use this machine's proxy, unless the site has its own, and the authorities that it trusts."""
+        network = dataclasses.replace(self.network, ca_bundle=ca_bundle)
+        if proxy and network.proxy is None:
+            network = dataclasses.replace(network, proxy=proxy, named_by="LIMPET_PROXY")
+        self.network = network
 
     @property
     def authorities(self) -> frozenset[str]:

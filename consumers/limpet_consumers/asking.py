@@ -41,7 +41,7 @@ class Asking:
 
     def request(self, asked: Asked, etag: str | None = None) -> Request:
         """The request for a page; `etag` makes it conditional. Raises FetchFailed when a secret is not there."""
-        private = self._site.allow_private or self._explicit(asked.url)
+        private = may_be_private(self._site, asked.url)
         headers = self._headers | {"If-None-Match": etag} if etag else self._headers
         if asked.headers is None and asked.query is None:
             return Request(asked.url, asked.method, asked.body, headers, private)
@@ -50,15 +50,18 @@ class Asking:
             url = with_query(asked.url, revealed(json.loads(asked.query or "{}")))
         except SecretMissing as error:
             raise FetchFailed(str(error), host=False) from None
-        if bad := next((name for name, value in headers.items() if not _one_line(value)), None):
+        if bad := next((name for name, value in headers.items() if not one_line(value)), None):
             raise FetchFailed(f"header {bad}: its secret is not one line of ASCII", host=False)
         return Request(url, asked.method, asked.body, headers, private)
 
-    def _explicit(self, url: str) -> bool:
-        """A private address that the site file itself names, as a seed or in `hosts`, is allowed; one that a page
-        or a redirect leads to is not, in scope or not."""
-        address = admit(url)
-        return is_private(address.name) and address.authority in self._site.authorities
+
+def may_be_private(site: SiteRuntime, url: str) -> bool:
+    """Whether the peer may be on this machine or a private network. A private address that the site file itself
+    names, as a seed or in `hosts`, is allowed; one that a page or a redirect leads to is not, in scope or not."""
+    if site.allow_private:
+        return True
+    address = admit(url)
+    return is_private(address.name) and address.authority in site.authorities
 
 
 def over(headers: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
@@ -75,5 +78,6 @@ def with_query(url: str, added: Mapping[str, str]) -> str:
     return f"{url}{'&' if '?' in url else '?'}{pairs}"
 
 
-def _one_line(value: str) -> bool:
+def one_line(value: str) -> bool:
+    """Whether it can be sent as the value of a header."""
     return value.isascii() and value.isprintable()

@@ -40,8 +40,11 @@ class Asked(threading.local):
 
     until = float("inf")  # monotonic seconds
     private = False
-    target = ""  # path and query as they are to be sent
+    target = ""  # path and query as they are to be sent; "": as they come
     connected = 0.0  # monotonic seconds when a connection was made for it; 0: none was, or one is reused
+    logging_in = (
+        False  # a login's own code is at work: what it sends is bound by its session, redirects included
+    )
 
 
 asked = Asked()
@@ -86,12 +89,15 @@ class _Connection:
     """Mixed into urllib3's connections: both schemes make their socket here, before TLS."""
 
     response_class = _Response  # http.client's own hook; urllib3 wraps what it makes
+    proxy: Any  # urllib3's: the proxy in between, or None
 
     def _new_conn(self) -> socket.socket:
         sock: socket.socket = super()._new_conn()  # type: ignore[misc]
         asked.connected = time.monotonic()
+        if asked.private or self.proxy is not None:  # a proxy may be anywhere, and says nothing of the target
+            return sock
         peer = sock.getpeername()
-        if not asked.private and isinstance(peer, tuple) and not is_public(str(peer[0])):
+        if isinstance(peer, tuple) and not is_public(str(peer[0])):
             sock.close()
             raise PrivatePeer(str(peer[0]))
         return sock
@@ -109,7 +115,10 @@ class _AsAsked:
     """Mixed into urllib3's pools: it would spell escapes its own way, and the page's key is its URL to the letter."""
 
     def _make_request(self, conn: Any, method: str, url: str, **more: Any) -> Any:
-        return super()._make_request(conn, method, asked.target or url, **more)  # type: ignore[misc]
+        target = asked.target
+        if target and url[:1] != "/":  # a proxy gets the whole URL
+            target = "/".join(url.split("/", 3)[:3]) + target
+        return super()._make_request(conn, method, target or url, **more)  # type: ignore[misc]
 
 
 class _HTTPPool(_AsAsked, HTTPConnectionPool):  # type: ignore[misc]
@@ -120,7 +129,18 @@ class _HTTPSPool(_AsAsked, HTTPSConnectionPool):  # type: ignore[misc]
     ConnectionCls = _HTTPS
 
 
+POOLS = {"http": _HTTPPool, "https": _HTTPSPool}
+
+
 class Adapter(HTTPAdapter):
+    """requests' adapter over our connections, with and without a proxy."""
+
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
+        self.poolmanager.pool_classes_by_scheme = POOLS
+
+    def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
+        """requests' verb."""
+        manager = super().proxy_manager_for(proxy, **kwargs)
+        manager.pool_classes_by_scheme = POOLS
+        return manager

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +58,10 @@ class Http(Protocol):
     """
 
     def fetch(self, request: Request, deadline: float) -> Response: ...
+
+
+class LogsIn(Http, Protocol):
+    """One that a login can be done on: what `login` gets is the transport's own affair."""
+
+    def log_in(self, login: Callable[[Any], object], deadline: float) -> bool:
+        """Let `login` work within `deadline` seconds. Whether it returned anything but False; raises what it raises."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from limpet_store.items import Extracted, Fetched
 from limpet_store.secret import Secret
+
+if TYPE_CHECKING:
+    import requests
+
+    from limpet_consumers.http import Http
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +34,27 @@ class Knobs:
     slice: float = 30.0  # length of one RQ job
     time_scale: float = 1.0  # multiplies retry, block and rest times; for tests
     turn_limit: float = 120.0  # a turn that takes longer ends the process, with its traceback
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """The way out of this machine. `named_by` is who named the proxy, for messages: its URL may hold a password."""
+
+    proxy: str | Secret | None = None
+    named_by: str = "the site (proxy=)"
+    ca_bundle: str | None = None  # the authorities to trust instead of the usual ones: a file or folder
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A site that wants a login: how it is done, and how a page shows that it is not. Either may be missing.
+
+    `login` gets the worker's new session; it has failed when it raises or returns False. `logged_out` raises
+    ExtractError when it fails.
+    """
+
+    login: Callable[[Any], object] | None
+    logged_out: Callable[[Fetched], bool] | None
 
 
 class SiteRuntime(Protocol):
@@ -62,6 +88,22 @@ class SiteRuntime(Protocol):
     def user_agent(self) -> str: ...
     @property
     def headers(self) -> Mapping[str, str | Secret]: ...
+    @property
+    def cookies(self) -> Mapping[str, str | Secret]:
+        """For the hosts that the site file names, and for no others."""
+
+    @property
+    def session(self) -> Callable[[], requests.Session] | None:
+        """Makes the session that requests go through."""
+
+    @property
+    def transport(self) -> Callable[[], Http] | None:
+        """Makes what takes the place of our transport."""
+
+    @property
+    def network(self) -> Network: ...
+    @property
+    def account(self) -> Account | None: ...
     @property
     def hosts(self) -> frozenset[str]:
         """Authorities (`name` or `name:port`) in scope besides those of the seeds."""

@@ -7,11 +7,14 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
+from urllib.parse import quote, quote_plus
 
 from limpet_store.errors import UsageError
 from limpet_store.items import JSON
 
+LEAST = 4  # characters; what is shorter is found in any text
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_revealed: dict[str, str] = {}  # value -> name, of this process
 
 
 class SecretMissing(UsageError):
@@ -67,6 +70,7 @@ class Secret:
         value = os.environ.get(self.name)
         if value is None:
             value = _from_file(self.name)
+        keep_out(value, self.name)
         return self.before + value + self.after
 
 
@@ -81,6 +85,21 @@ def _from_file(name: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise SecretMissing(f"the secret {name} is not there: {name}_FILE cannot be read ({why})") from None
+
+
+def keep_out(value: str, name: str) -> None:
+    """Let `hidden` take this value out of texts."""
+    if len(value) >= LEAST:
+        _revealed[value] = name
+
+
+def hidden(text: str) -> str:
+    """The text without the values of the secrets that this process has revealed, as they are or as in a URL: for what
+    foreign code says in its exceptions."""
+    for value in sorted(_revealed, key=len, reverse=True):
+        for form in {value, quote(value, safe=""), quote_plus(value)}:
+            text = text.replace(form, f"secret({_revealed[value]!r})")
+    return text
 
 
 def stored(value: str | Secret) -> JSON:

@@ -1,0 +1,87 @@
+"""What a site file says of sessions, logins and transports, checked."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from limpet.page import Page
+from limpet_store.errors import ExtractError, SiteError
+from limpet_store.items import Fetched
+from limpet_store.secret import Secret
+
+SLICE = (
+    600.0  # seconds of a slice where it begins with a login or the start of a transport; else half a minute
+)
+_WORDS = 500  # characters of a foreign exception's text
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_COOKIE = re.compile(r"[!#-+\--:<-\[\]-~ ]*")  # RFC 6265, and blanks, which browsers send too
+
+
+def cookies(given: Any, problems: list[str]) -> dict[str, str | Secret]:
+    """Names and values of cookies."""
+    if not isinstance(given, Mapping):
+        problems.append(f"cookies: a dict, not a {type(given).__name__}")
+        return {}
+    for name, value in given.items():
+        fits = isinstance(value, Secret) or (isinstance(value, str) and _COOKIE.fullmatch(value))
+        if not isinstance(name, str) or not _TOKEN.fullmatch(name) or not fits:
+            problems.append(f'cookie {name!r}: a name, and ASCII without " , ; \\ or secret(...)')
+    return dict(given)
+
+
+def proxy(given: Any, problems: list[str]) -> str | Secret | None:
+    """The URL of a proxy."""
+    if given is None or isinstance(given, Secret):
+        return given
+    try:
+        return proxy_url(given)
+    except ValueError as error:
+        problems.append(f"proxy: {error}")
+        return None
+
+
+def proxy_url(text: Any) -> str:
+    """The URL of a proxy, as it was given. Raises ValueError, which does not quote it: it may hold a password."""
+    try:
+        parts = urlsplit(text if isinstance(text, str) else "")
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        known = False
+    if not known:
+        raise ValueError("not the URL of a proxy (http://host:port, http://user:password@host:port)")
+    return str(text)
+
+
+def factory(name: str, given: Any, problems: list[str]) -> Callable[[], Any] | None:
+    """A function without arguments, or None."""
+    if given is not None and (not callable(given) or inspect.iscoroutinefunction(given)):
+        problems.append(f"{name}: a function that makes one, not {type(given).__name__}")
+    return given  # type: ignore[no-any-return]
+
+
+def plain_function(decorator: str, given: Any, already: object) -> None:
+    """Raise SiteError for what cannot be called, and for a second one."""
+    if not inspect.isfunction(inspect.unwrap(given)) or inspect.iscoroutinefunction(given):
+        raise SiteError(f"@site.{decorator}: a plain function")
+    if already is not None:
+        raise SiteError(f"a second @site.{decorator}: a site has one")
+
+
+def asks(check: Callable[[Page], Any]) -> Callable[[Fetched], bool]:
+    """The site's `logged_out` as the engine calls it. Raises ExtractError when it fails."""
+
+    def logged_out(fetched: Fetched) -> bool:
+        try:
+            return bool(check(Page(fetched)))
+        except MemoryError:
+            raise
+        except (Exception, SystemExit) as error:
+            words = traceback.format_exception_only(error)[-1].strip()[:_WORDS]
+            raise ExtractError(f"{check.__name__}: {words}") from error
+
+    return logged_out
