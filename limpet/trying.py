@@ -3,6 +3,7 @@ nothing stored."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -157,6 +158,10 @@ class Lab:
     def in_scope(self, url: str) -> bool:
         """Whether a link to the URL would be followed."""
         return admit(url) in self._scope
+
+    def sitemaps(self, url: str) -> list[str]:
+        """The sitemaps that the robots.txt of the URL's host names, if it was read."""
+        return re.findall(r"^sitemap:[ \t]*(\S+)", self._rules.get(_origin(admit(url))) or "", re.I | re.M)
 
     def _sort_links(self, trial: Trial) -> None:
         row = trial.row

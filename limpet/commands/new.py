@@ -9,6 +9,7 @@ import click
 
 from limpet.exits import Exit, say
 from limpet.load import load_site
+from limpet.shown import one_line
 from limpet.starting.draft import text
 from limpet.starting.explore import Explorer
 from limpet.trial_view import code, show
@@ -38,14 +39,18 @@ def command(site_file: Path, url: str, name: str | None, ignore_robots: bool) ->
     site_file.parent.mkdir(parents=True, exist_ok=True)
     site_file.write_text(text(draft), encoding="utf-8")
     say(f"wrote {site_file}; this is what it makes of {explorer.url}:")
+    for remark in explorer.remarks:
+        say(one_line(remark, 300))
     site = load_site(site_file)
     tried = []
     for trial in walk(explorer.lab_for(site), explorer.url, follow=True):
         click.echo()
         show(trial)
         tried.append(trial)
-    say(_next(site_file, code(tried)))
-    return code(tried)
+    recognised = bool(draft.listing or draft.detail or draft.api)
+    result = code(tried) if recognised else Exit.EMPTY
+    say(_next(site_file, result))
+    return result
 
 
 def _name(site_file: Path) -> str:
@@ -57,7 +62,7 @@ def _next(site_file: Path, result: Exit) -> str:
     words = {
         Exit.COMPLETE: "it looks right",
         Exit.IMPERFECT: "records were rejected",
-        Exit.EMPTY: "a page gave nothing",
+        Exit.EMPTY: "there is nothing in it yet",
     }
     return (
         f"\n{words.get(result, 'a page failed')}. Next:\n"

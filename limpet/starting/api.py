@@ -16,15 +16,15 @@ MOST_FIELDS = 12
 
 
 def api(page: Page) -> Api | None:
-    """A guess at the page; None where it has no list of objects. Raises ExtractError when it is no JSON."""
+    """A guess at the page; None where it has no object. Raises ExtractError when it is no JSON."""
     found = page.json()
     lists = [(path, value) for path, value in _walk(found, ()) if _is_list(value)]
-    if not lists:
+    if not lists and not isinstance(found, dict):
         return None
-    path, items = max(lists, key=lambda pair: len(pair[1]))
+    path, items = max(lists, key=lambda pair: len(pair[1])) if lists else (None, [found])
     names = [name for name in items[0] if all(name in item for item in items)]
     following = next((way for way, value in _walk(found, ()) if _goes_on(way, value)), None)
-    name = noun(pattern([page.url])) or noun("/".join(["", *path, ""])) or "item"
+    name = noun(pattern([page.url])) or noun("/".join(["", *(path or ()), ""])) or "item"
     fits = pattern([page.url]).partition("?")[0]
     return Api(
         patterns=[fits], path=path, key=_key(items, names), fields=names[:MOST_FIELDS], following=following,

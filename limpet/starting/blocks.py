@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,15 +44,22 @@ def blocks(page: Page) -> Blocks | None:
     return None if best is None else _described(page, best)
 
 
-def next_page(page: Page, seen: Callable[[str], bool] = bool) -> str | None:
+def next_page(page: Page, cards: Blocks) -> str | None:
     """A selector of the link to the next page of the list."""
     root = page.selector.root
+    things = {url.partition("#")[0] for url in cards.urls}
+
+    def leads_on(link: Any) -> bool:
+        url = page.link(link.get("href") or "").url.partition("#")[0]
+        return bool(url) and url not in things and url != page.url
+
     for css in _USUAL_NEXT:
-        if any(page.link(link.get("href") or "").url for link in _select(root, css)):
+        found = _select(root, css)
+        if 0 < len(found) <= 2 and all(map(leads_on, found)):  # above the list and below it
             return css
     for link in _select(root, "a[href]"):
         words = markup.text_of(link)
-        if words and len(words) < 20 and _NEXT.fullmatch(words):
+        if words and len(words) < 20 and _NEXT.fullmatch(words) and leads_on(link):
             return selector_for(root, [link])
     return None
 

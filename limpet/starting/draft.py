@@ -26,21 +26,22 @@ class Listing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detail:
-    """A page of one thing. `param` is the name of the URL's piece that tells one from another."""
+    """A page of one thing. `params` are the names of the URL's pieces that tell one from another."""
 
     name: str
     patterns: Sequence[str]
     thing: Thing | None
-    param: str | None
+    params: Sequence[str]
     other: Sequence[str] = ()  # structured data that is there besides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """JSON: the way to a list of objects, what tells them apart, and the way to the URL of the next page."""
+    """JSON: the way to a list of objects (None: it is one object), what tells them apart, and the way to the URL of
+    the next page."""
 
     patterns: Sequence[str]
-    path: Sequence[str]
+    path: Sequence[str] | None
     key: str | None
     fields: Sequence[str]
     following: Sequence[str] | None
@@ -128,28 +129,35 @@ def _detail(detail: Detail) -> Iterator[str]:
     yield "    )"
 
 
+_POOR_KEY = "  # from its URL; a number of the site's own would be steadier"
+
+
 def _key(detail: Detail) -> Iterator[str]:
     """What identifies the record: what the site calls it, else the piece of its URL."""
     if detail.thing and detail.thing.key:
         key = detail.thing.key
         yield _with_comment(f"        key={key.code},", key.example)
-    elif detail.param:
-        yield f'        key=page.params["{detail.param}"],  # a number of the site\'s own would be better'
+    elif len(detail.params) == 1:
+        yield f'        key=page.params["{detail.params[0]}"],{_POOR_KEY}'
+    elif detail.params:
+        yield f"        key=[{', '.join(f'page.params[{_quoted(name)}]' for name in detail.params)}],{_POOR_KEY}"
     else:
-        yield "        key=page.url,  # a number of the site's own would be better"
+        yield f"        key=page.url,{_POOR_KEY}"
 
 
 def _api(api: Api) -> Iterator[str]:
     yield from _routes(api.patterns)
-    yield f"def {api.name}(page: Page):"
+    yield "def listing(page: Page):" if api.path is not None else f"def {api.name}(page: Page):"
     yield "    found = page.json()"
     if api.following:
         yield f"    if found{_way(api.following[:-1])}.get({_quoted(api.following[-1])}):  # where the list goes on"
         yield f"        yield page.link(found{_way(api.following)})"
-    yield f"    for item in found{_way(api.path)}:"
-    key = f"item[{_quoted(api.key)}]" if api.key else "item[...]"
-    yield f"        # There are: {_comment(', '.join(api.fields))}"
-    yield f"        yield Record({_quoted(api.name)}, key={key}, data=item)"
+    item, indent = ("item", " " * 8) if api.path is not None else ("found", " " * 4)
+    if api.path is not None:
+        yield f"    for item in found{_way(api.path)}:"
+    key = f"{item}[{_quoted(api.key)}]" if api.key else f"page.url{' + str(item)' * (api.path is not None)}"
+    yield f"{indent}# There are: {_comment(', '.join(api.fields))}"
+    yield f"{indent}yield Record({_quoted(api.name)}, key={key}, data={item})"
 
 
 def _way(path: Sequence[str]) -> str:
@@ -163,7 +171,7 @@ def _with_comment(line: str, example: str) -> str:
 
 def _comment(example: str) -> str:
     """Text from the web in a comment: one line of it, with nothing that could end it."""
-    return one_line(example, WIDE - 30).rstrip("\\")
+    return one_line(example, WIDE - 30).rstrip("\\ ")
 
 
 def _quoted(value: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from limpet.page import Page
 from limpet.patterns import Pattern
@@ -21,6 +20,7 @@ from limpet_consumers.http import Http, Request, Response
 from limpet_store.errors import LimpetError, UsageError
 from limpet_store.items import Fetched
 
+LEAST_TEXT = 200  # characters; with less and with scripts, a page is filled by them
 SAMPLES = 2  # pages of one kind that are compared
 
 
@@ -35,6 +35,7 @@ class Explorer:
         self._http = _Once(transport(site))
         self._lab = Lab(site, self._http, obeying=self._obeying)
         self._say = say
+        self.remarks: list[str] = []  # what somebody should know who goes on with the draft
 
     def lab_for(self, site: Site) -> Lab:
         """A place to try the finished site, where no page is fetched again."""
@@ -43,18 +44,35 @@ class Explorer:
     def draft(self) -> Draft:
         """Guess. Raises UsageError when the first page cannot be had."""
         first = self._first()
+        found = self._look(first)
+        self._remark(first, found)
+        return found
+
+    def _look(self, first: Page) -> Draft:
         bare = Draft(name=self.name, seed=self.url)
         if _is_json(first):
             return replace(bare, api=api(first))
         list_ = blocks(first)
         if list_ is None or _about_one(first):
             return replace(bare, detail=_detail([first], [first.url])) if thing([first]) else bare
-        following = next_page(first)
+        following = next_page(first, list_)
         more = [url for url in [_link(first, following)] if url]
         listing = Listing(patterns=_patterns([first.url, *more]), following=following, blocks=list_)
         samples = self._samples(list_.urls)
         detail = _detail(samples, list_.urls) if samples else None
         return replace(bare, listing=listing, detail=detail)
+
+    def _remark(self, first: Page, found: Draft) -> None:
+        if not (found.listing or found.detail or found.api):
+            self.remarks.append("nothing was recognised there; `limpet shell` is a good place to look around")
+        if first.is_html and _is_script(first):
+            data = ", ".join(said([first]))
+            self.remarks.append(
+                "the page has hardly any text of its own, so JavaScript may bring it: "
+                + (f"there is {data}" if data else "the browser's network tab shows from which URL")
+            )
+        for url in self._lab.sitemaps(first.url)[:3]:
+            self.remarks.append(f"robots.txt names a sitemap, which may be a shorter way: {url}")
 
     def _first(self) -> Page:
         row = row_for(self.url)
@@ -109,6 +127,12 @@ def _page(trial: Trial) -> Page | None:
     return Page(Fetched(trial.url, response.status, response.headers, response.body))
 
 
+def _is_script(page: Page) -> bool:
+    """Whether a page comes nearly empty, to be filled by its scripts."""
+    words = " ".join(page.selector.xpath("//body//text()[not(ancestor::script or ancestor::style)]").getall())
+    return len(" ".join(words.split())) < LEAST_TEXT and bool(page.css("script"))
+
+
 def _is_json(page: Page) -> bool:
     return page.type.endswith("json") or (not page.is_html and page.body.lstrip()[:1] in (b"{", b"["))
 
@@ -151,14 +175,21 @@ def _detail(pages: list[Page], urls: list[str]) -> Detail:
         name=identifier(name or "item"),
         patterns=[fits],
         thing=found,
-        param=next(iter(_params(fits, pages[0].url)), None),
+        params=_telling(fits, kind),
         other=said(pages),
     )
 
 
-def _params(text: str, url: str) -> list[str]:
-    found: Any = Pattern(text).params(url) or {}
-    return list(found)
+def _telling(text: str, urls: list[str]) -> list[str]:
+    """The pieces of the URL that tell one page from another: a number before a name, one before several."""
+    compiled = Pattern(text)
+    rows = [compiled.params(url) or {} for url in urls]
+    apart = [name for name in rows[0] if len({row.get(name) for row in rows}) == len(rows)]
+    numbers = [name for name in apart if all(row[name].isdecimal() and row[name][0] != "0" for row in rows)]
+    best = numbers[:1] or apart[-1:]
+    if best or len({tuple(row.items()) for row in rows}) < len(rows):
+        return best
+    return list(rows[0])
 
 
 def _common_kind(urls: list[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,19 +21,10 @@ THINGS = (
     "Article", "Dataset", "VideoObject", "Question", "Review",
 )  # fmt: skip
 IDENTIFIERS = (
-    "sku",
-    "productID",
-    "gtin13",
-    "gtin",
-    "gtin8",
-    "gtin12",
-    "gtin14",
-    "isbn",
-    "mpn",
-    "identifier",
-    "@id",
-)
-PLAIN = ("name", "headline", "brand", "datePublished", "author", "description", "category", "color", "url")
+    "sku", "productID", "gtin13", "gtin", "gtin8", "gtin12", "gtin14", "isbn", "mpn", "identifier", "@id",
+)  # fmt: skip
+PLAIN = ("name", "headline", "brand", "datePublished", "author", "description", "category", "color")
+RENAMED = {"priceCurrency": "currency", "lowPrice": "price", "datePublished": "published"}
 MOST_FIELDS, LONGEST = 8, 200
 # field: words of a class, an id or an itemprop that name it
 WORDS = {
@@ -58,7 +50,11 @@ WORDS = {
     "category": ("category",),
     "description": ("description",),
 }
-IDENTITY = ("sku",)
+LABELS = re.compile(
+    r"(upc|sku|isbn(-1[03])?|ean|gtin|mpn|(article|item|product|part|model)[ -](no\.?|number|code|id))\W*",
+    re.I,
+)
+Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +106,11 @@ def _structured(pages: Sequence[Page]) -> Thing | None:
 
 def _of_node(found: Found, pages: Sequence[Page]) -> Thing:
     nodes = [found.node, *(_first(page, found) for page in pages[1:])]
-    fields = [field for field in _fields_of(found.node) if all(_has(node, field.name) for node in nodes)]
-    key = next((_field(found.node, name) for name in IDENTIFIERS if _identifies(name, nodes)), None)
-    setup = [f"found = page.{found.kind}({found.type!r}).one()"]
+    fields = [
+        _field(path, found.node) for path in _paths(found.node) if all(_plain(node, path) for node in nodes)
+    ]
+    key = next((_field((name,), found.node) for name in IDENTIFIERS if _identifies(name, nodes)), None)
+    setup = [f"found = page.{found.kind}({json.dumps(found.type)}).one()"]
     return Thing(_snake(found.type), setup, key, fields[:MOST_FIELDS], found.kind)
 
 
@@ -122,40 +120,35 @@ def _first(page: Page, found: Found) -> dict[str, Any]:
     return node if isinstance(node, dict) else {}
 
 
-def _has(node: dict[str, Any], name: str) -> bool:
-    return name in ("price", "currency", "availability") or name in node or name == "brand"
-
-
 def _identifies(name: str, nodes: Sequence[dict[str, Any]]) -> bool:
     """All the nodes have it, as text or a number, and each another."""
-    values = [node.get(name) for node in nodes]
-    plain = all(isinstance(value, (str, int)) and str(value).strip() for value in values)
-    return plain and len(set(map(str, values))) == len(values)
+    values = [_plain(node, (name,)) for node in nodes]
+    return all(values) and len(set(values)) == len(values)
 
 
-def _field(node: dict[str, Any], name: str) -> Field:
-    return Field(name, f"found[{name!r}]".replace("'", '"'), str(node[name]))
-
-
-def _fields_of(node: dict[str, Any]) -> Iterator[Field]:
+def _paths(node: dict[str, Any]) -> Iterator[Path]:
+    """Where the values are that a record may want."""
     for name in PLAIN:
-        value = node.get(name)
-        if isinstance(value, (str, int, float)) and name != "url":
-            yield Field(name, f'found.get("{name}")', str(value))
-        elif isinstance(value, dict) and isinstance(value.get("name"), str):
-            yield Field(name, f'found["{name}"]["name"]', value["name"])
-    offers = node.get("offers")
-    offer, path = (
-        (offers[0], '["offers"][0]') if isinstance(offers, list) and offers else (offers, '["offers"]')
-    )
-    if isinstance(offer, dict):
-        for name in ("price", "lowPrice", "priceCurrency", "availability"):
-            if isinstance(offer.get(name), (str, int, float)):
-                yield Field(_plainer(name), f'found{path}["{name}"]', str(offer[name]))
+        yield (name, "name") if isinstance(node.get(name), dict) else (name,)
+    offers: Path = ("offers", 0) if isinstance(node.get("offers"), list) else ("offers",)
+    price = "price" if _plain(node, (*offers, "price")) else "lowPrice"
+    yield from ((*offers, name) for name in (price, "priceCurrency", "availability"))
 
 
-def _plainer(name: str) -> str:
-    return {"priceCurrency": "currency", "lowPrice": "price"}.get(name, name)
+def _plain(node: Any, path: Path) -> str:
+    """The text or number at the path; "" where there is none."""
+    for step in path:
+        try:
+            node = node[step]
+        except (LookupError, TypeError):
+            return ""
+    return str(node).strip() if isinstance(node, (str, int, float)) and not isinstance(node, bool) else ""
+
+
+def _field(path: Path, node: dict[str, Any]) -> Field:
+    last = next(step for step in reversed(path) if step != "name" or len(path) == 1)
+    code = "found" + "".join(f"[{json.dumps(step)}]" for step in path)
+    return Field(RENAMED.get(str(last), str(last)), code, _plain(node, path))
 
 
 def _snake(name: str) -> str:
@@ -167,34 +160,45 @@ def _snake(name: str) -> str:
 
 def _selected(pages: Sequence[Page]) -> Thing | None:
     roots = [page.selector.root for page in pages]
-    fields: dict[str, Field] = {}
-    for name, words in WORDS.items():
-        css = _heading(roots) if name == "name" else None
-        css = css or _named(roots, name, words)
-        if css:
-            example = markup.text_of(_select(roots[0], css)[0])
-            fields[name] = Field(name, _reader(name, css, roots), example)
-    key = next(
-        (fields.pop(name) for name in IDENTITY if name in fields and _tells_apart(roots, fields[name])), None
-    )
-    if not fields:
+    found = {name: css for name, words in WORDS.items() if (css := _selector(roots, name, words))}
+    labelled = _labelled(roots)
+    key = next((css for css in (found.pop("sku", None), labelled) if css and _differs(roots, css)), None)
+    if not found:
         return None
-    return Thing("", (), key, list(fields.values())[:MOST_FIELDS], "markup")
+    fields = [_read(name, css, roots[0]) for name, css in found.items()]
+    kind = str(pages[0].opengraph().get("og:type", ""))
+    if kind not in ("article", "book", "product", "profile"):
+        kind = "article" if all(len(_select(root, "article h1")) == 1 for root in roots) else ""
+    return Thing(kind, (), _read("sku", key, roots[0]) if key else None, fields[:MOST_FIELDS], "markup")
 
 
-def _reader(name: str, css: str, roots: Sequence[Any]) -> str:
-    quoted = css.replace('"', "'")
-    return f'page.one("{quoted}")'
+def _selector(roots: Sequence[Any], name: str, words: Sequence[str]) -> str | None:
+    if name == "name" and all(len(_select(root, "h1")) == 1 for root in roots):
+        return "h1"
+    css = _named(roots, name, words)
+    return css if css and (name not in ("name", "description") or _differs(roots, css)) else None
 
 
-def _tells_apart(roots: Sequence[Any], field: Field) -> bool:
-    css = field.code.split('"')[1]
+def _read(name: str, css: str, root: Any) -> Field:
+    return Field(name, f"page.one({json.dumps(css)})", markup.text_of(_select(root, css)[0]))
+
+
+def _differs(roots: Sequence[Any], css: str) -> bool:
+    """Whether each page has another text there."""
     texts = [markup.text_of(_select(root, css)[0]) for root in roots]
-    return len(set(texts)) == len(texts) and all(len(text) < 60 for text in texts)
+    return len(set(texts)) == len(texts)
 
 
-def _heading(roots: Sequence[Any]) -> str | None:
-    return "h1" if all(len(_select(root, "h1")) == 1 for root in roots) else None
+def _labelled(roots: Sequence[Any]) -> str | None:
+    """A value beside a label like `UPC` in a table or a list of definitions."""
+    for tag, value in (("th", "td"), ("td", "td"), ("dt", "dd")):
+        for element in _select(roots[0], tag):
+            label = markup.text_of(element)
+            if LABELS.fullmatch(label) and "'" not in label:
+                css = f"{tag}:contains('{label}') + {value}"
+                if all(_only_short(root, css, "sku") for root in roots):
+                    return css
+    return None
 
 
 def _named(roots: Sequence[Any], field: str, words: Sequence[str]) -> str | None:

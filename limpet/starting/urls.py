@@ -10,6 +10,9 @@ from limpet.patterns import Pattern
 from limpet_store.errors import SiteError
 
 _NAMES = re.compile(r"[a-z][a-z0-9_]*")
+_VAGUE = {
+    "api", "catalog", "catalogue", "html", "index", "item", "name", "online", "page", "path", "rest", "shop", "store",
+}  # fmt: skip
 _SPECIAL = re.compile(r"[{}]")
 
 
@@ -43,33 +46,34 @@ def _of_one(path: list[str]) -> str:
 
 def _of_equal(paths: list[list[str]]) -> str:
     pieces = []
-    for at, column in enumerate(zip(*paths, strict=True)):
+    for column in zip(*paths, strict=True):
         if len(set(column)) == 1:
             pieces.append(column[0])
         else:
-            pieces.append(_varying(list(column), _name(pieces, at)))
+            pieces.append(_varying(column, "".join(pieces)))
     return "/" + "/".join(pieces)
 
 
-def _name(before: list[str], at: int) -> str:
-    """What to call a piece: `n` and so on, unlike those before."""
-    taken = "".join(before)
-    return next(name for name in ("n", "name", "part", f"part{at}") if f"{{{name}}}" not in taken)
-
-
-def _varying(column: list[str], name: str) -> str:
-    """One piece of the path: what all have in common at both ends stays, up to a separator."""
-    start = _common(column)
-    start = re.sub(r"[^-_.]*$", "", start)
-    rest = [piece[len(start) :] for piece in column]
-    end = _common([piece[::-1] for piece in rest])[::-1]
+def _varying(column: Sequence[str], before: str) -> str:
+    """One piece of the path: what stands around a number that differs stays, and so does a suffix."""
+    start = re.sub(r"[^-_.]*$", "", _common(column))
+    end = _common([piece[::-1] for piece in column])[::-1]
     end = end[found.start() :] if (found := re.search(r"\.[a-z]+$", end)) else ""
-    if any(len(piece) == len(end) for piece in rest):
+    if any(len(piece) <= len(start) + len(end) for piece in column):
         start, end = "", ""
+    numbers = all(piece[len(start) : len(piece) - len(end)].isdecimal() for piece in column)
+    if not numbers:  # two names may begin alike by chance
+        start = ""
+    names = (
+        ("n", *(f"n{at}" for at in range(2, 99)))
+        if numbers
+        else ("name", *(f"name{at}" for at in range(2, 99)))
+    )
+    name = next(name for name in names if f"{{{name}}}" not in before)
     return f"{start}{{{name}}}{end}"
 
 
-def _common(texts: list[str]) -> str:
+def _common(texts: Sequence[str]) -> str:
     first, last = min(texts), max(texts)
     for at, char in enumerate(first):
         if at >= len(last) or last[at] != char:
@@ -115,7 +119,7 @@ def noun(text: str) -> str:
         for word in re.split(r"[/?&=]", _SPECIAL.sub("/", text))
         if re.fullmatch(r"[a-z][a-z_-]{2,20}", word)
     ]
-    words = [word for word in words if word not in ("index", "html", "page", "name", "part", "rest", "path")]
+    words = [word for word in words if word not in _VAGUE]
     if not words:
         return ""
     word = words[-1].replace("-", "_")
