@@ -5,15 +5,17 @@ Nothing here knows what day it is today: what would be read otherwise tomorrow (
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from datetime import date as Date
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from limpet.values import clocks
 from limpet.values.plain import NotRead, fold
+from limpet_store.errors import UsageError
 
 Order = Literal["DMY", "MDY", "YMD"]
 _NAMES = "january february march april may june july august september october november december"
@@ -117,6 +119,14 @@ def _english(plain: str) -> tuple[int, int, int] | None:
     return None
 
 
+def _dateparser() -> Any:
+    """It takes 70 ms to import, and is not installed with limpet: for those who need it."""
+    try:
+        return importlib.import_module("dateparser")
+    except ImportError:
+        raise UsageError("dates in other languages need dateparser: pip install 'limpet[dates]'") from None
+
+
 @lru_cache(maxsize=4096)
 def _foreign(plain: str, languages: tuple[str, ...]) -> tuple[int, int, int] | None:
     """Day and year are what stands there; dateparser knows what the month is called."""
@@ -124,8 +134,7 @@ def _foreign(plain: str, languages: tuple[str, ...]) -> tuple[int, int, int] | N
     numbers = sorted(re.findall("[0-9]+", plain), key=len)
     if not others or len(numbers) != 2 or len(numbers[0]) > 2 or len(numbers[1]) != 4:
         return None
-    import dateparser  # type: ignore[import-untyped,unused-ignore] # takes 70 ms: for those who need it
-
+    dateparser = _dateparser()
     settings = {"STRICT_PARSING": True, "PARSERS": ["absolute-time"], "DATE_ORDER": "DMY"}
     found = dateparser.parse(plain, languages=others, settings=settings)
     if found is None or (found.day, found.year) != (int(numbers[0]), int(numbers[1])):
