@@ -44,7 +44,7 @@ def _after_a_round(world: World, **changed: Any) -> World:
 
 
 def _collecting() -> Site:
-    site = _site(f"{HOME}/c/a", f"{HOME}/c/b")
+    site = _site(f"{HOME}/c/a", f"{HOME}/c/b", f"{HOME}/c/d")
 
     @site.page("/c/{name}")
     def category(page: Page) -> Any:
@@ -61,6 +61,7 @@ def _collecting() -> Site:
 COLLECTED = {
     "/c/a": '<a href="/p/1">',
     "/c/b": '<a href="/p/1"><a href="/p/2">',
+    "/c/d": '<a href="/p/1">',
     "/p/1": "<p>",
     "/p/2": "<p>",
 }
@@ -68,14 +69,14 @@ COLLECTED = {
 
 def _new_collection() -> World:
     world = _world(COLLECTED, _collecting())
-    world.allowed["/p/1"] += 1  # read once more if its second parent comes after it
+    world.allowed["/p/1"] += 2  # read once more for each parent that comes after it
     return world
 
 
 HANDED = Scenario(
-    "data of two parents", _new_collection, crawl,
+    "data of several parents", _new_collection, crawl,
     lambda world: Truth(
-        {("product", "1"): (None, {"in": ["a", "b"]}), ("product", "2"): (1, {"in": ["b"]})},
+        {("product", "1"): (None, {"in": ["a", "b", "d"]}), ("product", "2"): (1, {"in": ["b"]})},
         dict.fromkeys(COLLECTED, DONE),
     ),
 )  # fmt: skip
@@ -91,7 +92,8 @@ def _smaller_collection() -> World:
 TAKEN_AWAY = Scenario(
     "data that a parent takes back", _smaller_collection, _second_round,
     lambda world: Truth(
-        {("product", "1"): (None, {"in": ["a"]}), ("product", "2"): (1, {"in": ["b"]})}, dict.fromkeys(COLLECTED, DONE),
+        {("product", "1"): (None, {"in": ["a", "d"]}), ("product", "2"): (1, {"in": ["b"]})},
+        dict.fromkeys(COLLECTED, DONE),
     ),
 )  # fmt: skip
 

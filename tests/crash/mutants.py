@@ -16,7 +16,7 @@ from typing import Any
 from unittest import mock
 
 from limpet_consumers.turn import Worker
-from limpet_store import attempts, frontier, outcomes, scripts
+from limpet_store import attempts, frontier, outcomes, records, scripts
 from limpet_store.server import Script
 from limpet_store.store import Store
 
@@ -115,6 +115,10 @@ MUTANTS = [
                    ("    db.run(MARK,", "    db.run(MARK.replace('SET', \"SET state = 'pending',\"),"))),
     Mutant("no attempt before the request", "die", "smallest crawl",
            _python(attempts, "_decide", ("db.run(MARK,", "db.run(MARK.replace('open = 1', 'open = 0'),"))),
+    Mutant("data that a parent hands down meanwhile is missed", "die", "data of several parents",
+           _python(outcomes, "commit", ("if found[4] and", "if False and"))),
+    Mutant("a waiting record is shown", "die", "parts that wait for each other",
+           _python(records, "_begin", ("waits = not", "waits = False and not"))),
     Mutant("an open page is given out after a rebuild", "preempt", "smallest crawl, meanwhile wiped worker",
            _lua("rebuild_pages", changes=[('nonce ~= "" and not free', "false")])),
 ]  # fmt: skip

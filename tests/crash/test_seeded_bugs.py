@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from crash.authored import AUTHORED
 from crash.explore import explore
 from crash.meanwhile import cases
 from crash.mutants import MUTANTS, Mutant
@@ -22,7 +23,7 @@ def _failures(mutant: Mutant) -> list[tuple[str, str]]:
     if mutant.layer == "preempt":
         case = next(each for each in cases() if each.name == mutant.where)
         return preempt(case, enough=1).failures
-    scenario = next(each for each in (*SCENARIOS, *TWICE) if each.name == mutant.where)
+    scenario = next(each for each in (*SCENARIOS, *TWICE, *AUTHORED) if each.name == mutant.where)
     try:
         return explore(scenario, enough=1).failures
     except (AssertionError, Broken) as error:  # it fails even when nobody is killed
