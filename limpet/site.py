@@ -125,9 +125,8 @@ class Site:
         self.network = Network(proxy=access.proxy(proxy, problems))
         self.session = access.factory("session", session, problems)
         self.transport = access.factory("transport", transport, problems)
-        for what, given in {"session": session, "cookies": cookies, "proxy": proxy}.items():
-            if transport is not None and given:
-                problems.append(f"{what} and transport: the transport sees to that itself")
+        if transport is not None and (session or cookies or proxy):
+            problems.append("transport: it sees to session, cookies and proxy itself; leave them out")
         self._honest = user_agent is None and not contact
         self.user_agent = _honest_agent(contact) if user_agent is None else user_agent
         if not _is_header_text(self.user_agent) or not self.user_agent.strip():
