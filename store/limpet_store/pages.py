@@ -11,15 +11,15 @@ from limpet_store.ops import Op, ranges, shift
 
 INSERT = """INSERT OR IGNORE INTO pages
 (key, kind, url, canonical, method, body, headers, query, host, handler, data, merges, led, lastmod, parent, depth,
-  hops, priority, state, due_at, round)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)"""
-NEW = "SELECT id, host, due_at, priority FROM pages WHERE id > ? AND kind <> 'robots' ORDER BY id"
+  hops, priority, state, reason, due_at, round)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+NEW = "SELECT id, host, due_at, priority FROM pages WHERE id > ? AND kind <> 'robots' AND state = 'pending' ORDER BY id"
 KNOWN = "SELECT key FROM pages WHERE key IN ({})"
 CHUNK = 500  # keys in one look-up
 
 
 def unknown(db: Database, found: Sequence[Discovery]) -> list[Discovery]:
-    """Those without a row. Asked before the write lock is taken; the INSERT stays the arbiter."""
+    """Those without a row; the INSERT stays the arbiter."""
     known: set[str] = set()
     for at in range(0, len(found), CHUNK):
         keys = [discovery.key for discovery in found[at : at + CHUNK]]
@@ -39,7 +39,9 @@ def insert(db: Database, found: Iterable[Discovery], rules: HostRules, now: int,
         return []
     ids, ops = hosts.ensure(db, ((d.address, d.widens) for d in found), rules, now, round_)
     top = db.value("SELECT coalesce(max(id), 0) FROM pages")
-    db.many(INSERT, (_row(d, ids, now, round_) for d in found))
+    # Of a long list most are known in a later round, and asking costs a tenth of a refused INSERT.
+    new = unknown(db, found) if len(found) > CHUNK else found
+    db.many(INSERT, (_row(d, ids, now, round_) for d in new))
     ops += ranges(
         "n", ((page, host, due, shift(priority)) for page, host, due, priority in db.rows(NEW, (top,)))
     )
@@ -55,5 +57,6 @@ def _row(d: Discovery, ids: dict[tuple[str, str, int], int], now: int, round_: i
     host = ids[(address.scheme, address.name, address.port)]
     return (
         d.key, d.kind, address.url, address.canonical, d.method, d.body, d.headers, d.query, host, d.handler, d.data,
-        int(bool(d.handed)), int(d.position), d.lastmod, d.parent, d.depth, d.hops, d.priority, now, round_,
+        int(bool(d.handed)), int(d.position), d.lastmod, d.parent, d.depth, d.hops, d.priority,
+        "held" if d.held else "pending", d.held, now, round_,
     )  # fmt: skip
