@@ -53,9 +53,9 @@ def _utf8(body: bytes, charset: str) -> bytes:
 
 
 def _codec(name: str) -> str | None:
-    """The codec of an encoding that ASCII is readable in, as the declaration was."""
+    """The codec of an encoding that ASCII is readable in, as the declaration was, and that is not UTF-8."""
     try:
-        return name if name and b"<".decode(name) == "<" else None
+        return name if name and b"<".decode(name) == "<" and codecs.lookup(name).name != "utf-8" else None
     except (LookupError, UnicodeError):
         return None
 

@@ -34,6 +34,7 @@ MOST_LEVELS = 5  # of sitemaps that name sitemaps; the protocol knows two
 RATIO = 250  # what is packed more than this, beyond the first megabyte, was made to harm
 PRIORITY = 1  # before pages: they say what there is
 CHUNK = 65_536
+HTML = "an HTML page, not a sitemap"
 
 
 class NotRead(Exception):
@@ -159,6 +160,8 @@ def read(body: bytes, most: int = 50_000) -> list[Listed]:
     body = mended(body)
     if not body:
         raise NotRead("an empty answer, not a sitemap")
+    if body[:14].lower() == b"<!doctype html":
+        raise NotRead(HTML)
     return _parsed(body, most) if body.startswith(b"<") else _lines(body, most)
 
 
@@ -281,8 +284,7 @@ class _Reader:
 
 def _form(root: str) -> _Form:
     if root not in _FORMS:
-        what = "an HTML page" if root in ("html", "head", "body") else f"its root is <{root[:40]}>"
-        raise NotRead(f"{what}, not a sitemap")
+        raise NotRead(HTML if root == "html" else f"its root is <{root[:40]}>: not a sitemap")
     return _FORMS[root]
 
 
