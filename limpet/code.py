@@ -36,6 +36,32 @@ def code_hash(function: Callable[..., Any], shapes: Iterable[Shape] = ()) -> str
     return _digest("\0".join([found, *sorted(named)])) if named else found
 
 
+GIVES_LINKS = frozenset({"Link", "feed", "follow", "graphql", "link", "links", "request"})
+
+
+def leads(function: Callable[..., Any]) -> bool:
+    """Whether a handler may give links: it, or a function of its file that it uses, names what makes one."""
+    function = inspect.unwrap(function)
+    seen: set[CodeType] = set()
+    waiting = [function.__code__]
+    while waiting:
+        code = waiting.pop()
+        if code in seen:
+            continue
+        seen.add(code)
+        if GIVES_LINKS & set(code.co_names):
+            return True
+        waiting += [const for const in code.co_consts if isinstance(const, CodeType)]
+        used = (function.__globals__.get(name) for name in code.co_names)
+        waiting += [each.__code__ for each in used if inspect.isfunction(each) and _together(each, function)]
+    return False
+
+
+def _together(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
+    code: CodeType = inspect.unwrap(one).__code__
+    return code.co_filename == other.__code__.co_filename
+
+
 def _words(code: CodeType) -> set[str]:
     """The names and texts in a function and in those inside it."""
     found = set(code.co_names) | {const for const in code.co_consts if isinstance(const, str)}

@@ -13,7 +13,7 @@ from limpet.progress import Progress
 from limpet.shown import one_line, plain, seconds
 from limpet.stopping import Stopping
 from limpet_producer import enqueue
-from limpet_store import rounds, standing, summary
+from limpet_store import rounds, sample, standing, summary
 from limpet_store.content import canonical_json, content_hash
 from limpet_store.errors import FrontierError, ServerRefused
 from limpet_store.message import rfc3339
@@ -25,9 +25,12 @@ POLL = 0.05  # seconds the pool is waited for
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What the user asked for; seconds. `limit` bounds the pages of this run."""
+    """What the user asked for; seconds. `limit` bounds the pages of this run, `max_time` its seconds; `sample` is the
+    share (0 to 1) of the pages that lead no further."""
 
     limit: int | None = None
+    sample: float | None = None
+    max_time: float | None = None
     wait: float = 60.0
     every: float | None = None
     refresh: bool = False
@@ -46,6 +49,7 @@ class Crawl:
         self._last_fence: int | None = None
         self._ending: str | None = None  # why it stops early
         self._look_again = 0.0
+        self._began = time.monotonic()
 
     def run(self) -> Exit:
         """Crawl; returns how it ended."""
@@ -71,6 +75,9 @@ class Crawl:
         engine, store = self.engine, self.store
         enqueue.seeds(store, engine.site.entries, engine.rules, now=engine.now())
         store.follow(engine.rules, now=engine.now())
+        again = sample.choose(store, self.wish.sample, engine.now())
+        if again:
+            say(f"{counted(again, 'page')} that an earlier sample left out")
         self._say_changed_code()
         current = rounds.last(store)
         if current is not None and self._is_over(current):
@@ -195,6 +202,9 @@ class Crawl:
             return self._finish()
         if self._limit_reached():
             self._ending = f"{counted(self.wish.limit or 0, 'page')}, as asked for"
+            return True
+        if self.wish.max_time is not None and time.monotonic() - self._began >= self.wish.max_time:
+            self._ending = f"after {seconds(self.wish.max_time)}, as asked for"
             return True
         return self._nothing_soon()
 

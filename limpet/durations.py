@@ -1,4 +1,4 @@
-"""Durations on the command line: seconds, or a number with s, m, h or d."""
+"""Durations and shares on the command line."""
 
 from __future__ import annotations
 
@@ -28,4 +28,22 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only in ne
             self.fail(
                 f"{value!r} is no duration: seconds, or a number with s, m, h or d (90s, 5m, 24h)", param, ctx
             )
+        return found
+
+
+class Share(click.ParamType):  # type: ignore[type-arg]  # generic only in newer clicks
+    """Reads `1%` or `0.5%` as a number above 0 and up to 1."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        text = str(value).strip()
+        try:
+            found = float(text.removesuffix("%")) / 100 if text.endswith("%") else math.nan
+        except ValueError:
+            found = math.nan
+        if not 0 < found <= 1:
+            self.fail(f"{value!r} is no share: above 0% and up to 100%, as 1%", param, ctx)
         return found

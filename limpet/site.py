@@ -275,6 +275,13 @@ class Site:
             self._codes[handler] = code.code_hash(self._handlers[handler], self.shapes)
         return self._codes[handler]
 
+    def leads(self, handler: str | None) -> bool:
+        """Whether the handler may give links (its attribute `leads`, or what its code names); False for None."""
+        if handler is None or handler not in self._handlers:
+            return False
+        function = self._handlers[handler]
+        return bool(getattr(function, "leads", None) or code.leads(function))
+
     def codes(self) -> Mapping[str, str]:
         """Handler name to code hash, for all handlers. Raises SiteError for a shape that cannot be used."""
         for shape in self.shapes:

@@ -115,6 +115,9 @@ class SiteRuntime(Protocol):
     def match(self, url: str) -> str | None:
         """The name of the handler whose pattern fits this canonical URL, or None."""
 
+    def leads(self, handler: str | None) -> bool:
+        """Whether the handler may give links; False for None."""
+
     def code(self, handler: str | None) -> str:
         """A hash of the handler's code, "" for None; it changes when the code does."""
 

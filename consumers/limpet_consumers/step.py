@@ -12,7 +12,7 @@ from limpet_consumers import decide, robots, sitemaps
 from limpet_consumers.asking import Asked, Asking
 from limpet_consumers.http import FetchFailed, Http, Response
 from limpet_consumers.runtime import SiteRuntime
-from limpet_store import records
+from limpet_store import records, sample
 from limpet_store.admission import Discovery, Scope, discover
 from limpet_store.attempts import Attempt
 from limpet_store.canonical import admit
@@ -41,13 +41,20 @@ class Step:
     """Turns attempts into outcomes for one site."""
 
     def __init__(
-        self, site: SiteRuntime, http: Http, scope: Scope, now: Callable[[], int], timing: Timing
+        self,
+        site: SiteRuntime,
+        http: Http,
+        scope: Scope,
+        now: Callable[[], int],
+        timing: Timing,
+        share: float | None = None,
     ) -> None:
         self._site = site
         self._http = http
         self._scope = scope
         self._now = now
         self._timing = timing
+        self._share = share  # of the pages that lead no further; None: all
         self._asking = Asking(site)
 
     def run(self, attempt: Attempt) -> Outcome:
@@ -57,6 +64,21 @@ class Step:
         except FetchFailed as error:
             return decide.failed(attempt, error)
         self._timing.add(response.wait)
+        outcome = self._decided(attempt, response)
+        if self._share is None or outcome.kind is not Kind.DONE:
+            return outcome
+        return replace(outcome, discoveries=[self._sampled(each) for each in outcome.discoveries])
+
+    def _sampled(self, found: Discovery) -> Discovery:
+        """The page as it is, or to be held: it leads no further, and is not in the sample."""
+        handler = found.handler or self._site.match(found.address.canonical)
+        stays = found.kind != "page" or found.position or self._site.leads(handler)
+        if stays or sample.chosen(found.key, self._share or 0.0):
+            return found
+        return replace(found, held="sample")
+
+    def _decided(self, attempt: Attempt, response: Response) -> Outcome:
+        """What the status says, else what is in the page."""
         if attempt.page.kind == "robots":
             return self._robots(attempt, response)
         decided = decide.redirect(attempt, response, self._scope) or decide.without_body(

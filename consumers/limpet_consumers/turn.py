@@ -21,6 +21,7 @@ from limpet_consumers.robots import RobotsCache
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.step import Step, Timing
 from limpet_store import attempts
+from limpet_store import sample
 from limpet_store.admission import HostRules, Scope
 from limpet_store.attempts import Attempt, Lease
 from limpet_store.errors import FrontierError, StoreError
@@ -88,7 +89,7 @@ class Worker:
         self._scope = Scope(store.db, site.hosts)
         self._robots = RobotsCache(site.user_agent, self._rules_of, obey=site.robots)
         self._timing = Timing()
-        self._step = Step(site, http, self._scope, self.clock.now, self._timing)
+        self._step = Step(site, http, self._scope, self.clock.now, self._timing, sample.share(store))
         self._inflight: InFlight = self._flights(site.knobs.threads or threads)
         self._finished: list[Outcome] = []
         self._alone = False

@@ -9,7 +9,7 @@ import click
 
 from limpet.cli import flags_of, place_options, site_argument
 from limpet.crawling import Crawl, Wish
-from limpet.durations import Duration
+from limpet.durations import Duration, Share
 from limpet.engine import Engine
 
 
@@ -21,6 +21,13 @@ from limpet.engine import Engine
     help="Worker processes; default: one per CPU, at most 4.  [env: LIMPET_WORKERS]",
 )
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Stop after N pages.")
+@click.option(
+    "--sample",
+    type=Share(),
+    metavar="P%",
+    help="Visit P per cent of the pages that lead no further, always the same ones; the others wait.",
+)
+@click.option("--max-time", type=Duration(), metavar="T", help="Stop after T (seconds, or 90s, 5m, 2h).")
 @click.option(
     "--wait",
     type=Duration(),
@@ -41,6 +48,8 @@ def command(
     site_file: Path,
     workers: int | None,
     limit: int | None,
+    sample: float | None,
+    max_time: float | None,
     wait: float,
     every: float | None,
     refresh: bool,
@@ -53,4 +62,7 @@ def command(
     """
     flags = flags_of(options) | {"workers": workers}
     with Engine(site_file, flags) as engine:
-        return Crawl(engine, Wish(limit=limit, wait=wait, every=every, refresh=refresh)).run()
+        wish = Wish(
+            limit=limit, sample=sample, max_time=max_time, wait=wait, every=every, refresh=refresh
+        )  # fmt: skip
+        return Crawl(engine, wish).run()

@@ -53,6 +53,7 @@ class Discovery:
     hops: int = 0
     widens: bool = False  # its host joins the scope: a seed, or where a seed redirects to
     kind: str = "page"
+    held: str | None = None  # why it is to wait: "sample"
 
     @property
     def key(self) -> str:

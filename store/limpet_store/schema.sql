@@ -12,7 +12,8 @@ CREATE TABLE meta (                         -- one row: what the store says of i
   life          INTEGER NOT NULL,           -- outbox top when this store_id began
   fence         INTEGER NOT NULL,           -- the newest fencing token handed out, store-wide
   pruned        INTEGER NOT NULL,           -- highest outbox seq removed
-  handlers      TEXT                        -- hash of all handlers' code at the last crawl command
+  handlers      TEXT,                       -- hash of all handlers' code at the last crawl command
+  sample        REAL                        -- the share of pages that is visited; NULL: all
 );
 
 CREATE TRIGGER meta_fence_rises BEFORE UPDATE OF fence ON meta WHEN NEW.fence < OLD.fence

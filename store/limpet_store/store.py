@@ -137,7 +137,7 @@ class Store:
         with self.db.write():
             self.check_identity()
             top = self.db.value("SELECT coalesce(max(id), 0) FROM pages")
-            round_ = self._open_round(why, now) if fresh else 0
+            round_ = self.open_round(why, now) if fresh else 0
             ops = pages.insert(self.db, fresh, rules, now, round_)
             self._widen(widening)
             if ops:
@@ -171,7 +171,7 @@ class Store:
         with self.db.write():
             self.check_identity()
             rows = self.db.rows(FAILED_IN_HANDLER)
-            round_ = self._open_round("code changed", now) if rows else 0
+            round_ = self.open_round("code changed", now) if rows else 0
             self.db.many(TRY_AGAIN, [(now, round_, page) for page, *_ in rows])
             self.db.run("UPDATE meta SET handlers = ?", (handlers,))
             ops: list[Op] = [("p", page, host, NOBODY, now, shift(priority)) for page, host, priority in rows]
@@ -194,7 +194,8 @@ class Store:
             "UPDATE hosts SET scope = 1 WHERE scheme = ? AND name = ? AND port = ? AND scope = 0", origins
         )
 
-    def _open_round(self, why: str, now: int) -> int:
+    def open_round(self, why: str, now: int) -> int:
+        """The number of the open round, begun if there is none; inside the caller's transaction."""
         found = self.db.one(OPEN_ROUND)
         if found:
             return int(found[0])

@@ -19,6 +19,7 @@ RECORDS = "SELECT count(*), coalesce(sum(version), 0) FROM records WHERE gone = 
 CODES = "SELECT code, count(*) FROM pages WHERE state = 'done' AND code IS NOT NULL GROUP BY code"
 NO_HANDLER = ":"  # the code of a page that no handler reads
 UNMATCHED = "SELECT url FROM pages WHERE state = 'done' AND code = ? LIMIT 1"
+HELD_BACK = "SELECT count(*) FROM pages WHERE state = 'held' AND reason = 'sample'"
 WAITING = "SELECT count(*) FROM records WHERE gone = 1 AND version = 0"
 REJECTED = "SELECT count(*) FROM rejections"
 REJECTION = """SELECT r.type || ' ' || r.key || ' on ' || p.url || ': '
@@ -62,6 +63,7 @@ class Summary:
     new: int = 0  # records that the newest round found, changed or lost
     changed: int = 0
     gone: int = 0
+    held_back: int = 0  # pages that the sample leaves out
     waiting: int = 0  # records that are not shown before parts that they require are there
     sitemaps: Mapping[str, int] = field(default_factory=dict)  # by state; they are not among the pages
 
@@ -106,6 +108,7 @@ def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -
         new=new,
         changed=changed,
         gone=gone,
+        held_back=db.value(HELD_BACK),
         waiting=db.value(WAITING),
         sitemaps=dict(db.rows(SITEMAPS)),
     )
@@ -179,6 +182,8 @@ def sentences(facts: Summary) -> Iterator[str]:
         yield f"{counted(facts.failing, 'page')} failed and tried again later, e.g. {facts.failure}"
     if facts.rejected:
         yield f"{counted(facts.rejected, 'record')} rejected, e.g. {facts.rejection}"
+    if facts.held_back:
+        yield f"{counted(facts.held_back, 'page')} left out by the sample; a crawl without --sample visits them"
     if facts.waiting:
         yield f"{counted(facts.waiting, 'record')} not shown yet: parts that they require are missing"
     if facts.unmatched:

@@ -141,3 +141,21 @@ def test_recursion_and_functions_without_source_have_a_hash_too(hashes):
     space: dict = {}
     exec("def f(page):\n    return 1\ndef g(page):\n    return 2", space)
     assert code_hash(space["f"]) == code_hash(space["f"]) != code_hash(space["g"])
+
+
+def test_a_handler_leads_on_when_it_or_its_helper_makes_links(tmp_path):
+    path = tmp_path / "shop.py"
+    path.write_text(
+        "from limpet import Link, Record, Site\n"
+        "site = Site('s', ['http://h/'])\n"
+        "def helper(page):\n    return page.follow('x', key='k')\n"
+        "@site.page('/a')\ndef links(page):\n    yield from page.links()\n"
+        "@site.page('/b')\ndef by_helper(page):\n    yield helper(page)\n"
+        "@site.page('/c')\ndef made(page):\n    return [Link(u) for u in page.all('a')]\n"
+        "@site.page('/d')\ndef leaf(page):\n    yield Record('p', page.one('a'))\n"
+    )
+    site = load_site(path)
+    assert {name: site.leads(name) for name in site.codes()} == {
+        "links": True, "by_helper": True, "made": True, "leaf": False,
+    }  # fmt: skip
+    assert not site.leads(None)
