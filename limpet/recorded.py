@@ -61,7 +61,7 @@ class _Replay:
 
 def replay(site: Site, saved: Saved) -> Trial:
     """Try a saved page; nothing is sent."""
-    return Lab(site, _Replay(saved.response), asking=False).visit(saved.row)
+    return Lab(site, _Replay(saved.response), offline=True).visit(saved.row)
 
 
 def save(site: Site, trial: Trial, folder: Path) -> Path | None:

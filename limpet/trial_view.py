@@ -68,7 +68,8 @@ def _lines(trial: Trial, whole: bool) -> Iterator[Line]:
         yield from _outcome(trial.outcome)
     if trial.fetched:
         yield from _handler(trial)
-        yield from _links(trial, whole)
+    yield from _links(trial, whole)
+    if trial.fetched:
         yield from _records(trial, whole)
         yield from _nothing(trial, whole)
 
@@ -154,6 +155,8 @@ def _link(kept: Kept) -> str:
 
 
 def _dropped(trial: Trial) -> Counter[str]:
+    if trial.row.kind == "sitemap":
+        return Counter(trial.outcome.dropped if trial.outcome else ())
     return Counter(trial.extracted.dropped) + Counter(reason for _, reason in trial.dropped)
 
 

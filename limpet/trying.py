@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, cast
 
 from limpet.page import Below, Missing, Page
@@ -20,6 +21,7 @@ from limpet_store.admission import Discovery, HostRules, Scope, discover
 from limpet_store.attempts import Attempt, PageRow
 from limpet_store.canonical import Address, admit
 from limpet_store.content import canonical_json
+from limpet_store.errors import UsageError
 from limpet_store.items import JSON, Extracted, Fetched
 from limpet_store.outcomes import Kind, Outcome
 from limpet_store.store import wall_ms
@@ -111,18 +113,19 @@ ALLOWED, UNASKED = "allows it", "not asked"
 
 
 class Lab:
-    """Visits pages of one site. `http` stands in for our transport; `asking` is whether robots.txt is read, and
-    `obeying` whether what it forbids is left alone. Between two requests to a host it waits as a crawl would."""
+    """Visits pages of one site. `http` stands in for our transport; `obeying` is whether what robots.txt forbids is
+    left alone. `offline` says that `http` knows all answers: neither robots.txt nor secrets are wanted. Between two
+    requests to a host it waits as a crawl would."""
 
     def __init__(
-        self, site: Site, http: Http | None = None, *, asking: bool = True, obeying: bool = True
+        self, site: Site, http: Http | None = None, *, offline: bool = False, obeying: bool = True
     ) -> None:
         self.site = site
-        self._asking = asking and site.robots
+        self._asking = site.robots and not offline
         self._obeying = obeying
         self._rules: dict[str, str | None] = {}  # origin -> rules, None: cannot be known
         self._scope = Named(site)
-        self._seen = _Watcher(site)
+        self._seen = _Offline(site) if offline else _Watcher(site)
         self._http = Witness(http or transport(site), site)
         self._step = Step(cast(SiteRuntime, self._seen), self._http, self._scope, wall_ms, Timing())
 
@@ -165,12 +168,18 @@ class Lab:
 
     def _sort_links(self, trial: Trial) -> None:
         row = trial.row
+        found: list[Discovery] = (
+            list(trial.outcome.discoveries) if trial.outcome and row.kind == "sitemap" else []
+        )
         for link in trial.extracted.links:
-            found, dropped = discover([link], self._scope, parent=0, depth=row.depth + 1, home=row.canonical)
-            for page in found:
-                handler = page.handler or self.site.match(page.address.canonical)
-                trial.kept.append(Kept(page, handler, self._allows(page.address)))
+            kept, dropped = discover([link], self._scope, parent=0, depth=row.depth + 1, home=row.canonical)
+            found += kept
             trial.dropped += [(link.url, reason) for reason in dropped]
+        for page in found:
+            handler = page.handler or self.site.match(page.address.canonical)
+            trial.kept.append(
+                Kept(page, "sitemap" if page.kind == "sitemap" else handler, self._allows(page.address))
+            )
 
     def _allows(self, address: Address) -> bool:
         rules = self._rules.get(_origin(address))
@@ -195,7 +204,8 @@ def walk(
     lab: Lab, url: str, *, to: str | None = None, data: JSON = None, follow: bool = False
 ) -> Iterator[Trial]:
     """Try a page, where it redirects to, and with `follow` the first link to each handler that was not met yet."""
-    waiting = [row_for(url, handler=to, data=data)]
+    kind = "sitemap" if url in _sitemaps(lab.site) else "page"
+    waiting = [row_for(url, handler=to, data=data, kind=kind)]
     met: set[str | None] = {None}
     while waiting:
         row: PageRow | None = waiting.pop(0)
@@ -208,6 +218,18 @@ def walk(
             if kept.handler not in met and kept.allowed:
                 met.add(kept.handler)
                 waiting.append(row_of(kept.page))
+
+
+def _sitemaps(site: Site) -> Collection[str]:
+    return site.sitemaps if isinstance(site.sitemaps, tuple) else ()
+
+
+def first_of(site: Site) -> str:
+    """Where a crawl of the site starts. Raises UsageError when that is nowhere."""
+    entry = next(iter(site.entries), None)
+    if entry is None:
+        raise UsageError("the site has no seeds: name a URL")
+    return entry.url
 
 
 def row_for(
@@ -286,6 +308,13 @@ class _Watcher:
     def _view(self, fetched: Fetched, params: Mapping[str, str]) -> Page:
         self.page = Watched(fetched, params)
         return self.page
+
+
+class _Offline(_Watcher):
+    """A site that sends nothing: secrets of its headers need not be there, and nobody logs in."""
+
+    headers: Mapping[str, str] = MappingProxyType({})
+    account = None
 
 
 class Witness:

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from limpet.cli import site_argument
+from limpet.engine import Engine
 from limpet.interactive import Desk, interact
-from limpet.load import load_site
-from limpet_store.errors import UsageError
+from limpet.trying import first_of
 
 
 @click.command()
@@ -23,8 +23,5 @@ def command(site_file: Path, place: str | None, url: str | None, ignore_robots: 
 
     Without a URL the site's first seed is meant. Lines may come from a pipe: the exit code is 1 if one of them fails.
     """
-    site = load_site(site_file)
-    place = place or next(iter(site.seeds), None)
-    if place is None:
-        raise UsageError("the site has no seeds: name a URL")
-    return interact(Desk(site, ignore_robots=ignore_robots), place, url)
+    site = Engine(site_file).site
+    return interact(Desk(site, ignore_robots=ignore_robots), place or first_of(site), url)

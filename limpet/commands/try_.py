@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 
 from limpet.cli import site_argument
+from limpet.engine import Engine
 from limpet.exits import say
-from limpet.load import load_site
 from limpet.recorded import replay, save, source_of
 from limpet.site import Site
 from limpet.trial_view import as_json, code, show
-from limpet.trying import Lab, Trial, walk
+from limpet.trying import Lab, Trial, first_of, walk
 from limpet.wanted import listed
 from limpet_store.errors import UsageError
 
@@ -41,12 +41,10 @@ def command(
     Without a URL the site's first seed is meant. A FILE is a saved page, or HTML or JSON with --url. Exit codes: 1 the
     page failed, or robots.txt forbids it; 3 a record was rejected; 5 neither record nor link.
     """
-    site = load_site(site_file)
+    site = Engine(site_file).site
     if to is not None and to not in site.codes():
         raise UsageError(f"--to: no handler {to!r}; there are: {listed(site.codes())}")
-    place = place or next(iter(site.seeds), None)
-    if place is None:
-        raise UsageError("the site has no seeds: name a URL")
+    place = place or first_of(site)
     tried: list[Trial] = []
     for trial in _trials(site, place, url, to, _json(data), follow=follow, ignore=ignore_robots):
         if machine:

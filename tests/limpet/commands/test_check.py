@@ -155,6 +155,14 @@ def test_a_page_saved_again_takes_its_own_place_and_no_other_page_s(site: Path, 
     assert sorted(urls) == [f"{shop.url}/product/{rest}" for rest in ("1", "1/?a=1", "1?a=1")]
 
 
+def test_secrets_of_the_site_are_not_wanted_for_a_replay(site: Path, pages: Path, shop: ShopServer) -> None:
+    text = site.read_text().replace("allow_private=True", 'headers={"X-Key": secret("NO_SUCH_KEY")}')
+    site.write_text(text.replace("import Page", "import Page, secret"))
+
+    assert limpet("try", site, shop.first_page).code == 2
+    assert limpet("check", site).code == 0
+
+
 def test_the_body_of_json_is_json(tmp_path: Path) -> None:
     with small_site({"/api": Answer('{"a": 1}', headers={"Content-Type": "application/json"})}) as web:
         site = tmp_path / "s.py"

@@ -204,6 +204,20 @@ def test_robots_txt_that_cannot_be_read_holds_the_page_back(
     assert lines(ran.out, "robots")[0].startswith("robots.txt cannot be read: robots.txt: HTTP status 500;")
 
 
+def test_a_sitemap_shows_the_pages_that_it_lists(serve: Callable[..., SmallSite], tmp_path: Path) -> None:
+    listed = "".join(f"<url><loc>{{url}}/p/{n}</loc></url>" for n in range(3))
+    urlset = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{listed}</urlset>'
+    web = serve({"/map.xml": Answer(urlset, headers={"Content-Type": "application/xml"}), "/p/0": "<h1>0</h1>"})
+    path = one_handler(tmp_path, f"{web.url}/", 'yield Record("p", page.one("h1"), {})')
+    path.write_text(path.read_text().replace("seeds=", "sitemaps=").replace('/"]', '/map.xml"]'))
+
+    ran = limpet("try", path, "--follow")
+
+    assert ran.code == 0
+    assert lines(ran.out, "links") == ["3 to anything"]
+    assert lines(ran.out, "record") == ["p 0"]
+
+
 def test_a_file_is_tried_without_a_request(shop: ShopServer, tmp_path: Path) -> None:
     site = write_site(tmp_path / "site", shop.first_page)
     mark = shop.mark()
