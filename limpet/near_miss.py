@@ -25,6 +25,7 @@ _COMBINATOR = re.compile(r"\s*([>+~])\s*|\s+")
 
 # A compound selector: what stands before it (" ", ">", "+", "~"), and its simple ones.
 Compound = tuple[str, list[str]]
+Mended = tuple[str, list[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +45,22 @@ def near_miss(root: Any, css: str, *, below: Any = None, xml: bool = False) -> N
         return _empty(found, plain, pseudo, root if below is None else below, xml)
     if below is not None and (found := _counter(root, xml)(plain)):
         return Near(f"{plain} matches {found} in the whole page, none below the element of `of=`")
-    names = _names(root)
-    compounds = _parse(plain)
-    for candidate in _candidates(compounds, names, count):
+    mended = _mended(_parse(plain), _names(root), count)
+    for candidate in _candidates(mended):
         text = _spell(candidate)
         if found := 0 if _TAG.fullmatch(text) else count(text):
             return Near(f"{text} matches {found}", text + (pseudo[0] if pseudo else ""))
+    return _as_far_as(mended, count)
+
+
+def _as_far_as(mended: list[Mended], count: Callable[[str], int]) -> Near | None:
+    """How far from its beginning the selector finds anything."""
+    known = _known(mended)
+    last = len(known) - 1 if mended and any(mended[-1][1]) else len(known)
+    for end in range(last, 0, -1):
+        text = _spell(known[:end])
+        if found := 0 if _TAG.fullmatch(text) else count(text):
+            return Near(f"nothing below {text}, which matches {found}")
     return None
 
 
@@ -102,16 +113,24 @@ def _spell(compounds: Iterable[Compound]) -> str:
     return text
 
 
-def _candidates(
+def _mended(
     compounds: list[Compound], names: dict[str, set[str]], count: Callable[[str], int]
-) -> Iterator[list[Compound]]:
-    """Other selectors, the likelier first: names that are not in the document replaced by such as are, or left out;
-    then one thing left out after another."""
-    mended = [(before, [_mend(simple, names, count) for simple in simples]) for before, simples in compounds]
-    if all(all(simples) for _, simples in mended):
-        yield mended  # type: ignore[misc]
+) -> list[Mended]:
+    """Names that are not in the document replaced by such as are like them; None where none is."""
+    return [(before, [_mend(simple, names, count) for simple in simples]) for before, simples in compounds]
+
+
+def _known(mended: list[Mended]) -> list[Compound]:
     known = [(before, [s for s in simples if s]) for before, simples in mended]
-    known = [(before, simples) for before, simples in known if simples]
+    return [(before, simples) for before, simples in known if simples]
+
+
+def _candidates(mended: list[Mended]) -> Iterator[list[Compound]]:
+    """Other selectors of the same element, the likelier first: with names replaced, without unknown ones, then with one
+    thing left out after another."""
+    if not mended or not any(mended[-1][1]):  # nothing is left of what was to be found
+        return
+    known = _known(mended)
     yield known
     yield [(" " if before else "", simples) for before, simples in known]
     for at, (before, simples) in enumerate(known):
@@ -120,8 +139,6 @@ def _candidates(
             yield [*known[:at], (before, rest), *known[at + 1 :]]
     for at in range(1, len(known)):
         yield known[at:]
-    for at in range(len(known) - 1, 0, -1):
-        yield known[:at]
 
 
 def _mend(simple: str, names: dict[str, set[str]], count: Callable[[str], int]) -> str | None:

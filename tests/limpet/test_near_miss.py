@@ -35,6 +35,7 @@ def root() -> Any:
         ("a.next", 'a[rel="next"] matches 1', 'a[rel="next"]'),
         ("[itemprop=prise]", '[itemprop="price"] matches 1', '[itemprop="price"]'),
         (".prise, .nothing", ".price matches 2", ".price"),
+        (".a .b > c, d", "nothing below .a, which matches 1", ""),
         ("a::attr(data-x)", "a matches 1, without the attribute data-x; it has: href, rel", ""),
         ("p.empty", "p.empty matches 1, without any text", ""),
         ("div.a::text", "div.a matches 1; the text lies in its children: leave ::text away", "div.a"),
@@ -47,7 +48,7 @@ def test_the_nearest_that_finds_something_is_told(root: Any, css: str, told: str
     assert (found.text, found.selector) == (told, selector)
 
 
-@pytest.mark.parametrize("css", [".nope", "zz9", ".a .b > c, d", "table td", "not("])
+@pytest.mark.parametrize("css", [".nope", "zz9", ".q .b > c, d", "table td", "not("])
 def test_nothing_is_told_where_nothing_is_near(root: Any, css: str) -> None:
     assert near_miss(root, css) is None
 
