@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import tomllib
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from limpet.home import FOLDER, database_path
 from limpet_store.errors import UsageError
 
-MOST = 200  # Python files that are looked into
+MOST = 200  # files of a kind that are looked into
 
 
 def site_here(folder: Path) -> Path:
@@ -27,15 +30,28 @@ def site_here(folder: Path) -> Path:
 
 
 def sites_in(folder: Path) -> list[tuple[Path, str | None]]:
-    """The Python files in `folder` that set `site = Site(...)`, with the site's name where it is a literal."""
-    found = []
+    """The Python files in `folder` that set `site = Site(...)` and the TOML files that declare a site, with the site's
+    name where it is a literal."""
+    return list(chain(_in_python(folder), _in_toml(folder)))
+
+
+def _in_toml(folder: Path) -> Iterator[tuple[Path, str | None]]:
+    for path in sorted(folder.glob("*.toml"))[:MOST]:
+        try:
+            site = tomllib.loads(path.read_text("utf-8-sig")).get("site")
+        except (OSError, ValueError, RecursionError):
+            continue
+        if isinstance(site, dict) and {"name", "seeds", "hosts"} & set(site):
+            yield path, site["name"] if isinstance(site.get("name"), str) else None
+
+
+def _in_python(folder: Path) -> Iterator[tuple[Path, str | None]]:
     for path in sorted(folder.glob("*.py"))[:MOST]:
         call = _site_call(path)
         if call is not None:
             first = call.args[0] if call.args else None
             literal = isinstance(first, ast.Constant) and isinstance(first.value, str)
-            found.append((path, str(first.value) if literal else None))  # type: ignore[union-attr]
-    return found
+            yield path, str(first.value) if literal else None  # type: ignore[union-attr]
 
 
 def _site_call(path: Path) -> ast.Call | None:

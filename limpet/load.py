@@ -1,4 +1,4 @@
-"""Load a site file."""
+"""Load a site file, in Python or TOML."""
 
 from __future__ import annotations
 
@@ -18,13 +18,19 @@ _numbers = itertools.count(1)
 
 
 def load_site(path: Path) -> Site:
-    """The `site` of the Python file at `path`, which is run, with its folder on `sys.path` meanwhile.
+    """The `site` of the Python file at `path`, which is run, with its folder on `sys.path` meanwhile; or the site that
+    a file with the suffix `.toml` declares.
 
-    Every load runs the file as it is now, as a module of its own. Raises SiteError, in one line, when there
-    is no usable `site`; nothing of the module is left behind then (modules that it imported stay).
+    Every load runs the file as it is now, as a module of its own. Raises SiteError, in one line (of TOML a line for
+    each mistake), when there is no usable `site`; nothing of the module is left behind then (modules that it imported
+    stay).
     """
     path = Path(path)
     source = _read(path)
+    if path.suffix.lower() == ".toml":
+        from limpet import declared  # it reads what others do not need
+
+        return declared.site_of(source, path)
     name = f"limpet_site_{next(_numbers)}"
     loader = SourceFileLoader(name, str(path))
     module = importlib.util.module_from_spec(_spec(name, path, loader))
