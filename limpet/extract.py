@@ -32,6 +32,8 @@ def run(
     basket = _Basket(name, names, max_links, shapes)
     for item in _items(name, handler, page, shapes):
         basket.add(item)
+    if page.unread and not basket.records and not basket.rejections:  # there may have been some
+        basket.rejections.append(Rejection("", "", clean.printable("; ".join(dict.fromkeys(page.unread)))))
     return Extracted(list(basket.links.values()), basket.records, basket.rejections, basket.dropped)
 
 

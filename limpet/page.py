@@ -122,6 +122,7 @@ class Page:
         self.depth = fetched.depth
         self.params = params
         self.missing: list[str] = []  # selectors of `one` that found nothing
+        self.unread: list[str] = []  # what could not be read where a handler looked in vain
 
     def __repr__(self) -> str:
         return f"<Page {self.url}>"
@@ -365,7 +366,10 @@ class Page:
         named in the list's `errors`. `.one()` is the first node, or rejects as a missing value does; `.resolve()`
         follows an `{"@id": ...}`. `limpet.structured.tolerant` says which mistakes are mended.
         """
-        return self._jsonld.of(*types)
+        found = self._jsonld.of(*types)
+        if not found:
+            self.unread += found.errors
+        return found
 
     def microdata(self, *types: str) -> Nodes:
         """The HTML microdata items of these types, in the shape and order of `jsonld`.

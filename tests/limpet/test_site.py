@@ -562,3 +562,14 @@ def test_a_handler_that_is_cut_short_still_runs_its_finally():
         run(give)
     gc.collect()
     assert ended == [True]
+
+
+def test_a_page_whose_json_ld_is_broken_is_not_taken_for_one_without_records():
+    def give(page):
+        for node in page.jsonld("Product"):
+            yield Record("product", node["sku"])
+
+    broken = b'<script type="application/ld+json">{"@type": "Product", "sku": </script>'
+    (rejection,) = run(give, broken).rejections
+    assert "JSON-LD" in rejection.reason
+    assert run(give, b"<p>").rejections == []
