@@ -11,12 +11,14 @@ from urllib.parse import unquote_plus
 from ada_url import join_url
 
 from limpet_consumers.http import FetchFailed, Response
+from limpet_consumers.login import NotLoggedIn
 from limpet_store.admission import Discovery, Scope
 from limpet_store.attempts import Attempt, PageRow
 from limpet_store.canonical import Address, admit
 from limpet_store.content import canonical_json
 from limpet_store.errors import URLRejected
 from limpet_store.outcomes import Kind, Outcome
+from limpet_store.secret import hidden
 
 MOST_HOPS = 10  # redirects that lead to one page
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -27,11 +29,25 @@ TOKEN_REFUSED = frozenset({400, 403, 410})  # of a page whose URL does not last
 
 def failed(attempt: Attempt, error: FetchFailed) -> Outcome:
     """No whole response."""
+    why = hidden(error.reason)
     if error.final and attempt.page.kind != "robots":
-        return Outcome(attempt=attempt, kind=Kind.DEAD, reason="failed", error=error.reason, host_failed=True)
+        return Outcome(attempt=attempt, kind=Kind.DEAD, reason="failed", error=why, host_failed=True)
     return Outcome(
-        attempt=attempt, kind=Kind.RETRY, error=error.reason, host_failed=error.host, jitter=random.random()
+        attempt=attempt, kind=Kind.RETRY, error=why, host_failed=error.host, jitter=random.random()
     )
+
+
+def put_back(attempt: Attempt, error: NotLoggedIn) -> Outcome:
+    """Nobody is logged in: the page waits, and is charged for nothing."""
+    return Outcome(
+        attempt=attempt, kind=Kind.PUT_BACK, login_failed=error.failure, login_final=error.final,
+        jitter=random.random(),
+    )  # fmt: skip
+
+
+def unread(attempt: Attempt, status: int, why: str) -> Outcome:
+    """It arrived, and the site's own code makes nothing of it."""
+    return Outcome(attempt=attempt, kind=Kind.RETRY, status=status, error=why, jitter=random.random())
 
 
 def without_body(attempt: Attempt, response: Response, now_ms: int) -> Outcome | None:

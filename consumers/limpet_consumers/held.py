@@ -98,10 +98,17 @@ class Held:
 
 
 class Renewer:
-    """A thread that renews at a third of the lease, on a connection of its own, opened by `connect`."""
+    """A thread that renews at a third of the lease, on a connection of its own, opened by `connect`; `also` is what
+    else is kept."""
 
-    def __init__(self, held: Held, connect: Callable[[], AbstractContextManager[Frontier]]) -> None:
+    def __init__(
+        self,
+        held: Held,
+        connect: Callable[[], AbstractContextManager[Frontier]],
+        also: Callable[[Frontier], None] = lambda frontier: None,
+    ) -> None:
         self._held = held
+        self._also = also
         self._connect = connect
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="limpet-renew", daemon=True)
@@ -124,6 +131,7 @@ class Renewer:
 
     def _renew(self, frontier: Frontier) -> None:
         try:
+            self._also(frontier)
             self._held.renew(frontier)
         except CursorMissing:
             pass  # a rebuild restores what is open under its nonce

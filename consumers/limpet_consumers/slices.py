@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Event
@@ -18,8 +18,8 @@ from limpet_consumers.held import Renewer
 from limpet_consumers.http import Http
 from limpet_consumers.process import disarm, rearm
 from limpet_consumers.runtime import SiteRuntime
-from limpet_consumers.transport import Transport
 from limpet_consumers.turn import Worker
+from limpet_consumers.ways import way_of
 from limpet_store import net, rounds
 from limpet_store.errors import FrontierError, LimpetError, StoreUnavailable
 from limpet_store.feeder import feed
@@ -60,18 +60,12 @@ class Slice:
         nobody_works: Callable[[], bool] = lambda: False,
         http: Http | None = None,
     ) -> None:
-        knobs = site.knobs
         self._place = place
         self._site = site
         self._token = token
         self._should_stop = should_stop
         self._nobody_works = nobody_works
-        self._http = http or Transport(
-            connect=knobs.connect_timeout,
-            read=knobs.read_timeout,
-            max_body=knobs.max_body,
-            unframed=knobs.unframed,
-        )
+        self._http = http
         self._pause = Event()
         self._backoff = BACKOFF_FIRST
         self._netted_at = self._fed_at = self._armed_at = 0.0
@@ -80,9 +74,10 @@ class Slice:
     def run(self, seconds: float) -> dict[str, int]:
         """Take turns for so many seconds; returns what was done, by name."""
         with ExitStack() as left:
+            http = self._http or left.enter_context(closing(way_of(self._site)))
             store = Store.open(self._place.store, self._place.crawl, create=False)
             left.callback(store.close)
-            worker = self._open(store, left)
+            worker = self._open(store, http, left)
             try:
                 self._work(worker, worker.clock.boot() + seconds)
             except StoreReborn as error:
@@ -97,7 +92,7 @@ class Slice:
             self._turn(worker)
         self._leave(worker)
 
-    def _open(self, store: Store, left: ExitStack) -> Worker:
+    def _open(self, store: Store, http: Http, left: ExitStack) -> Worker:
         store_id = store.source.store_id
 
         @contextmanager
@@ -112,11 +107,11 @@ class Slice:
         left.callback(witness.close)
         frontier = left.enter_context(connected())
         worker = Worker(
-            store, frontier, self._http, self._site, token=self._token, witness=witness,
+            store, frontier, http, self._site, token=self._token, witness=witness,
             nobody_works=self._nobody_works, stopping=self._should_stop, alive=self._alive,
             last_fence=self._place.last_fence, threads=self._pace(frontier),
         )  # fmt: skip
-        renewer = Renewer(worker.held, connected)
+        renewer = Renewer(worker.held, connected, worker.keep_login)
         renewer.start()
         left.callback(disarm)
         left.callback(renewer.stop)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from limpet_consumers import decide, robots, sitemaps
 from limpet_consumers.asking import Asked, Asking
 from limpet_consumers.http import FetchFailed, Http, Response
+from limpet_consumers.login import Access, NotLoggedIn, Unwanted
 from limpet_consumers.runtime import SiteRuntime
 from limpet_store import records, sample
 from limpet_store.admission import Discovery, Scope, discover
@@ -48,6 +49,7 @@ class Step:
         now: Callable[[], int],
         timing: Timing,
         share: float | None = None,
+        access: Access | None = None,
     ) -> None:
         self._site = site
         self._http = http
@@ -55,15 +57,34 @@ class Step:
         self._now = now
         self._timing = timing
         self._share = share  # of the pages that lead no further; None: all
+        self._access = access
         self._asking = Asking(site)
 
     def run(self, attempt: Attempt) -> Outcome:
         """Fetch and extract one page. Every failure that belongs to the page is an outcome."""
         try:
-            response = self._fetch(attempt)
+            if self._access and attempt.page.kind == "page":
+                return self._run_inside(self._access, attempt)
+            return self._read(attempt, self._fetch(attempt))
         except FetchFailed as error:
             return decide.failed(attempt, error)
-        self._timing.add(response.wait)
+
+    def _run_inside(self, access: Access, attempt: Attempt) -> Outcome:
+        """The same for a site that wants a login: what shows that there is none is put back, whatever its status."""
+        try:
+            login = access.enter()
+            response = self._fetch(attempt)
+            proves = _tells(response) and access.judge(
+                attempt.page.id, login, self._fetched(attempt, response)
+            )
+        except NotLoggedIn as error:
+            return decide.put_back(attempt, error)
+        except (Unwanted, ExtractError) as error:
+            return decide.unread(attempt, response.status, str(error))
+        outcome = self._read(attempt, response)
+        return replace(outcome, logged_in=True) if proves else outcome
+
+    def _read(self, attempt: Attempt, response: Response) -> Outcome:
         outcome = self._decided(attempt, response)
         if self._share is None or outcome.kind is not Kind.DONE:
             return outcome
@@ -93,10 +114,13 @@ class Step:
         request = self._asking.request(Asked.of(page), self._validator(attempt))
         deadline = self._site.knobs.total_timeout
         if page.kind == "robots":
-            return robots.fetch(self._http, request, deadline)
-        if page.kind == "sitemap":
-            request = replace(request, most=sitemaps.MOST_BYTES + 1)
-        return self._http.fetch(request, deadline)
+            response = robots.fetch(self._http, request, deadline)
+        else:
+            if page.kind == "sitemap":
+                request = replace(request, most=sitemaps.MOST_BYTES + 1)
+            response = self._http.fetch(request, deadline)
+        self._timing.add(response.wait)
+        return response
 
     def _validator(self, attempt: Attempt) -> str | None:
         """It is sent only while the code that read the page is the same: else there is more to learn."""
@@ -129,23 +153,20 @@ class Step:
             attempt=attempt, kind=Kind.DONE, status=status, robots=rules, crawl_delay=delay, discoveries=found
         )
 
-    def _extract(self, attempt: Attempt, response: Response) -> Outcome:
+    def _fetched(self, attempt: Attempt, response: Response, handler: str | None = None) -> Fetched:
         page = attempt.page
-        handler = self._handler(attempt)
-        fetched = Fetched(
+        return Fetched(
             url=page.canonical, status=response.status, headers=response.headers, body=response.body,
             handler=handler, data=json.loads(page.data) if page.data else None, depth=page.depth,
         )  # fmt: skip
+
+    def _extract(self, attempt: Attempt, response: Response) -> Outcome:
+        page = attempt.page
+        handler = self._handler(attempt)
         try:
-            found = self._site.extract(fetched)
+            found = self._site.extract(self._fetched(attempt, response, handler))
         except ExtractError as error:
-            return Outcome(
-                attempt=attempt,
-                kind=Kind.RETRY,
-                status=response.status,
-                error=str(error),
-                jitter=random.random(),
-            )
+            return decide.unread(attempt, response.status, str(error))
         discoveries, dropped = discover(
             found.links, self._scope, parent=page.id, depth=page.depth + 1, home=page.canonical
         )
@@ -158,6 +179,11 @@ class Step:
             rejections=rejections, dropped=_sum(found.dropped, dropped),
             etag=None if leads else response.headers.get("etag"), code=self._code(handler),
         )  # fmt: skip
+
+
+def _tells(response: Response) -> bool:
+    """Whether an answer may say that nobody is logged in: not one that says that there is no such page."""
+    return 200 <= response.status < 500 and response.status not in (304, 404, 410, 429)
 
 
 def prepare(source: str, found: Extracted) -> tuple[list[PartWrite], list[Rejection]]:

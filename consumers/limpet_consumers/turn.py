@@ -17,11 +17,12 @@ from limpet_consumers.clock import FrontierClock
 from limpet_consumers.held import Held
 from limpet_consumers.http import Http
 from limpet_consumers.inflight import InFlight, Inline, Threaded, wanted_threads
+from limpet_consumers.login import Access
 from limpet_consumers.robots import RobotsCache
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.step import Step, Timing
-from limpet_store import attempts
-from limpet_store import sample
+from limpet_consumers.turnstile import Turnstile
+from limpet_store import attempts, sample
 from limpet_store.admission import HostRules, Scope
 from limpet_store.attempts import Attempt, Lease
 from limpet_store.errors import FrontierError, StoreError
@@ -89,7 +90,13 @@ class Worker:
         self._scope = Scope(store.db, site.hosts)
         self._robots = RobotsCache(site.user_agent, self._rules_of, obey=site.robots)
         self._timing = Timing()
-        self._step = Step(site, http, self._scope, self.clock.now, self._timing, sample.share(store))
+        self._turnstile: Turnstile | None = None
+        access = None
+        if site.account:
+            access = Access(site.account, http, site.knobs.total_timeout)
+            self._turnstile = Turnstile(access, frontier, token, site.knobs.lease, self.clock.boot)
+        share = sample.share(store)
+        self._step = Step(site, http, self._scope, self.clock.now, self._timing, share, access)
         self._inflight: InFlight = self._flights(site.knobs.threads or threads)
         self._finished: list[Outcome] = []
         self._alone = False
@@ -119,6 +126,7 @@ class Worker:
             self.relay()
         except FrontierError as error:
             trouble = trouble or error
+        self._settle_login()
         self._inflight.start(started)
         self._finished = self._inflight.collect()
         self._adapt()
@@ -141,6 +149,11 @@ class Worker:
         if free <= 0:
             return []
         want = free if free > 1 else self.site.knobs.group
+        if self._turnstile and self._turnstile.one_by_one:
+            if not self._turnstile.admits(self.in_hand()):
+                self.progress.next_at = self.clock.now() + round(self._turnstile.pause * 1000)
+                return []
+            want = free = 1
         self._calls += 1
         nonce = f"{self.token}-{self._calls}-{secrets.token_hex(4)}"
         began, slack = self.clock.boot(), self._slack()
@@ -227,6 +240,15 @@ class Worker:
         except CursorMissing as error:
             self.rebuild(error.drop)
 
+    def _settle_login(self) -> None:
+        if self._turnstile:
+            self._turnstile.settle(self.in_hand())
+
+    def keep_login(self, frontier: Frontier) -> None:
+        """Keep the lock of a login that takes longer than a lease; for the renewer."""
+        if self._turnstile:
+            self._turnstile.keep(frontier)
+
     def rebuild(self, drop: tuple[int, str] | None = None) -> bool:
         """Build the frontier from SQL; False when another does, or when it stands."""
         built = rebuild(
@@ -246,6 +268,7 @@ class Worker:
         self._finished += [Outcome(attempt=attempt, kind=Kind.PUT_BACK) for attempt in abandoned]
         self._transact([])
         self.relay()
+        self._settle_login()
 
     def close(self) -> None:
         """Stop fetching; nothing is committed by this."""

@@ -9,12 +9,13 @@ from typing import NamedTuple
 from limpet_store.database import Database
 from limpet_store.ops import shift
 from limpet_store.outbox import Entry
-from limpet_store.retry import LONGEST, effective
+from limpet_store.retry import LOGINS, LONGEST, effective
 
 SUSPECT = 2  # losses after which a page is tried alone
-READ = """SELECT p.id, p.key, p.host, p.kind, p.url, p.canonical, p.method, p.body, p.headers, p.query, p.handler,
+READ = f"""SELECT p.id, p.key, p.host, p.kind, p.url, p.canonical, p.method, p.body, p.headers, p.query, p.handler,
   p.data, p.merges, p.led, p.depth, p.hops, p.priority, p.state, p.due_at, p.round, p.failures, p.lost, p.open,
-  p.status, p.fetched_at, p.etag, p.code, h.blocked_until, h.paused, h.robots_at, max(h.delay, h.crawl_delay)
+  p.status, p.fetched_at, p.etag, p.code, h.blocked_until, h.paused OR h.logins >= {LOGINS}, h.robots_at,
+  max(h.delay, h.crawl_delay)
 FROM pages p JOIN hosts h ON h.id = p.host WHERE p.id = ?"""
 MARK = "UPDATE pages SET open = 1, fence = ?, nonce = ?, attempted_at = ?, lost = ? WHERE id = ?"
 BURY = "UPDATE pages SET state = 'dead', open = 0, reason = ?, error = ?, lost = ? WHERE id = ?"
@@ -51,7 +52,7 @@ class PageRow(NamedTuple):
     etag: str | None
     code: str | None
     blocked_until: int
-    paused: int
+    paused: int  # or held
     robots_at: int | None
     delay: int
 
@@ -109,7 +110,7 @@ class Rules:
 def begin(db: Database, leases: Sequence[Lease], fence: int, rules: Rules) -> Begun:
     """Decide for each leased page inside the caller's transaction.
 
-    It goes if it is pending and due and its host is neither blocked nor paused. One that is not pending gets its
+    It goes if it is pending and due and its host is neither blocked, paused nor held. One that is not pending gets its
     ack, one that may not go yet its time, both as outbox ops. A page that vanished with its worker twice is a
     suspect and goes alone; whoever has to step back for that is left to be released.
     """

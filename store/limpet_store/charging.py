@@ -4,6 +4,9 @@ A host that fails five times in a row rests, and its pages are not charged: an o
 wants to be left alone (429, 503, 403) is blocked, and the page is not charged either. But what has gone on for
 longer than any outage is bound to be the page's own doing: after so many rests or blocks in a row, without one
 good answer between them, pages are charged again, or a few bad ones would hold their host for ever.
+
+No page is ever charged for a login. After the third that fails in a row the host is held: more would only lock the
+account, and what helps is somebody who looks.
 """
 
 from __future__ import annotations
@@ -49,7 +52,23 @@ def answered(db: Database, host: Host) -> None:
     """The host works: what was counted against it is over."""
     if host.streak or host.rests or host.blocks:
         host.streak = host.rests = host.blocks = 0
-        host.error = None
+        host.error = host.error if host.logins else None
+        hosts.save(db, host)
+
+
+def login_failed(db: Database, host: Host, why: str, now: int, wait: int, *, final: bool) -> None:
+    """Wait before the next login; the third failure in a row, or a final one, holds the host instead."""
+    host.logins = max(host.logins + 1, retry.LOGINS if final else 0)
+    host.error = why
+    if not host.held:
+        _hold(host, now, wait)
+    hosts.save(db, host)
+
+
+def login_works(db: Database, host: Host) -> None:
+    """A page has shown that a login works: what was counted against it is over."""
+    if host.logins:
+        host.logins, host.error = 0, None
         hosts.save(db, host)
 
 

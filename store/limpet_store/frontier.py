@@ -161,6 +161,18 @@ class Frontier:
         slot = self._server.command("HGET", f"{self.prefix}:h:{host}", "s")
         return Glance(*(None if at is None else int(float(at)) for at in (visible, leased, slot)))
 
+    def take_login(self, token: str, lease: int) -> bool:
+        """Become the one who logs in, for `lease` ms; False while another is. May be repeated."""
+        return bool(self._call("login_take", token, lease))
+
+    def keep_login(self, token: str, lease: int) -> bool:
+        """Stay it for another `lease` ms; False when one is not any more."""
+        return bool(self._call("login_keep", token, lease))
+
+    def release_login(self, token: str) -> bool:
+        """Let others log in; False when the lock was lost before."""
+        return bool(self._call("login_release", token))
+
     def rebuild_begin(self, token: str, drop: tuple[int, str] | None) -> str:
         """Become the rebuilder: "ok", "busy" (another is), or "standing" (there is a cursor other than `drop`)."""
         seq, mark = drop if drop else ("", "")

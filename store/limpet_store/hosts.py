@@ -9,12 +9,13 @@ from limpet_store.admission import HostRules
 from limpet_store.canonical import DEFAULT_PORTS, Address
 from limpet_store.database import Database
 from limpet_store.ops import Op
+from limpet_store.retry import LOGINS
 
 INSERT = """INSERT OR IGNORE INTO hosts (scheme, name, port, scope, delay, max_in_flight)
 VALUES (?, ?, ?, ?, ?, ?)"""
 FIND = "SELECT id FROM hosts WHERE scheme = ? AND name = ? AND port = ?"
 SELECT = """SELECT id, max(delay, crawl_delay), max_in_flight, blocked_until, paused, robots_page,
-  robots IS NOT NULL, rests, blocked_at, streak, blocks, error FROM hosts WHERE id = ?"""
+  robots IS NOT NULL, rests, blocked_at, streak, blocks, error, logins FROM hosts WHERE id = ?"""
 ROBOTS_PAGE = """INSERT OR IGNORE INTO pages (key, kind, url, canonical, host, depth, state, due_at, round)
 VALUES (?, 'robots', ?, ?, ?, 0, 'pending', ?, ?)"""
 
@@ -35,6 +36,12 @@ class Host:
     streak: int
     blocks: int
     error: str | None
+    logins: int
+
+    @property
+    def held(self) -> bool:
+        """Whether it gives out nothing until somebody has looked: its logins fail."""
+        return self.logins >= LOGINS
 
     @property
     def op(self) -> Op:
@@ -43,7 +50,8 @@ class Host:
         probe = 1 if self.rests else 0
         # A Crawl-delay where the site has none: one request at a time, as wherever there is a delay.
         limit = self.max_in_flight or int(self.delay > 0)
-        return ("h", self.id, self.delay, limit, self.blocked_until, self.paused, first, probe)
+        closed = 1 if self.paused or self.held else 0
+        return ("h", self.id, self.delay, limit, self.blocked_until, closed, first, probe)
 
 
 def load(db: Database, host: int) -> Host:
@@ -54,8 +62,18 @@ def load(db: Database, host: int) -> Host:
 def save(db: Database, host: Host) -> None:
     """Write back what an outcome changed, inside the caller's transaction."""
     db.run(
-        "UPDATE hosts SET blocked_until = ?, blocked_at = ?, blocks = ?, streak = ?, rests = ?, error = ? WHERE id = ?",
-        (host.blocked_until, host.blocked_at, host.blocks, host.streak, host.rests, host.error, host.id),
+        "UPDATE hosts SET blocked_until = ?, blocked_at = ?, blocks = ?, streak = ?, rests = ?, error = ?, logins = ?"
+        " WHERE id = ?",
+        (
+            host.blocked_until,
+            host.blocked_at,
+            host.blocks,
+            host.streak,
+            host.rests,
+            host.error,
+            host.logins,
+            host.id,
+        ),
     )
 
 
@@ -115,3 +133,17 @@ def follow(db: Database, rules: HostRules) -> list[Op]:
             db.run("UPDATE hosts SET delay = ?, max_in_flight = ? WHERE id = ?", (*wanted, host))
             changed.append(load(db, host).op)
     return changed
+
+
+def lift(db: Database) -> list[Op]:
+    """Begin with the logins of all hosts anew: those that are held give out pages again. Inside the caller's
+    transaction."""
+    lifted = []
+    for (id_,) in db.rows("SELECT id FROM hosts WHERE logins > 0"):
+        host = load(db, id_)
+        host.logins, host.error = 0, None
+        if not host.blocks and not host.rests:  # then it is the login that it waits for
+            host.blocked_until = 0
+        save(db, host)
+        lifted.append(host.op)
+    return lifted

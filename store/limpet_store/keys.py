@@ -13,6 +13,7 @@
     :call:<nonce>    string  what a lease call gave, for a reply that was lost; lives for one lease
     :stream          stream  messages, ids <seq>-<n>
     :pace            string  how many requests the last slice let overlap; expires
+    :login           string  token of the one worker that logs in; expires like a lease
     :rebuild         string  token of the one rebuilder; expires
 
 Nothing here is true by itself: it is the fold of the outbox, and may vanish at any moment (R-1).

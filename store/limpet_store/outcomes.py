@@ -54,6 +54,9 @@ class Outcome:
     code: str | None = None
     robots: str | None = None  # the rules that a robots page found
     crawl_delay: int = 0  # milliseconds, from the rules
+    logged_in: bool = False  # it has shown that a login works
+    login_failed: str | None = None  # why one did not, of a page that is put back
+    login_final: bool = False  # and the next one would not either
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,8 @@ def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
     entry = Entry(outcome.kind.value)
     host = hosts.load(db, attempt.page.host)
     before = host.op
+    if outcome.logged_in:
+        charging.login_works(db, host)
     if outcome.kind in STATE:
         _finish(db, outcome, host, context, entry)
         last: Op = ("k", attempt.page.id, host.id, attempt.nonce)
@@ -219,6 +224,9 @@ def _again(db: Database, outcome: Outcome, host: Host, context: Context, lost: i
     """Put the page back, or bury it; returns the op that tells the frontier."""
     page, now = outcome.attempt.page, context.now
     failures, due = page.failures, page.due_at
+    if outcome.login_failed:
+        wait = retry.login_delay(host.logins + 1, outcome.jitter, context.limits.time_scale)
+        charging.login_failed(db, host, outcome.login_failed, now, wait, final=outcome.login_final)
     if outcome.kind is not Kind.PUT_BACK:
         lost = 0
         if _charged(db, outcome, host, context):
@@ -236,7 +244,7 @@ def _again(db: Database, outcome: Outcome, host: Host, context: Context, lost: i
 def _charged(db: Database, outcome: Outcome, host: Host, context: Context) -> bool:
     """Whether the page pays for what happened; the host's part is counted on the way."""
     attempt, now, scale = outcome.attempt, context.now, context.limits.time_scale
-    if outcome.host_failed or outcome.kind is Kind.BLOCKED:
+    if (outcome.host_failed or outcome.kind is Kind.BLOCKED) and not host.held:
         host.error = outcome.error
     if outcome.kind is Kind.BLOCKED:
         return charging.blocked(db, attempt, host, outcome.retry_after, now, scale)

@@ -6,6 +6,7 @@ SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 
 RETRIES = (10 * SECOND, MINUTE, 10 * MINUTE, HOUR)  # after the first, second, ... failure of a page
 STREAK = 5  # host-wide failures in a row after which the host rests; who pays for it: charging.py
+LOGINS = 3  # failed logins in a row that hold a host until somebody has looked
 REST_FIRST, REST_LONGEST = MINUTE, 30 * MINUTE
 BLOCK_FIRST, BLOCK_LONGEST = 30 * SECOND, 30 * MINUTE
 LONGEST = DAY + HOUR  # no due time or block lies further ahead; one that does comes from a clock set back
@@ -16,6 +17,11 @@ def page_delay(failures: int, jitter: float, scale: float) -> int:
     """Until a page that has failed so many times in a row is due again; `jitter` in 0..1 adds up to a quarter."""
     step = RETRIES[min(failures, len(RETRIES)) - 1]
     return round(step * (1 + jitter / 4) * scale)
+
+
+def login_delay(logins: int, jitter: float, scale: float) -> int:
+    """Until the next login after so many that failed in a row."""
+    return page_delay(logins, jitter, scale)
 
 
 def rest(rests: int, scale: float) -> int:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from limpet_store import outbox
 from limpet_store.canonical import DEFAULT_PORTS
-from limpet_store.retry import LONGEST
+from limpet_store.retry import LOGINS, LONGEST
 from limpet_store.store import Store
 
 MOST_HOSTS = 100  # hosts that are listed, the troubled ones first
 HOSTS = f"""SELECT scheme, name, port, max(delay, crawl_delay), max_in_flight, paused,
   CASE WHEN blocked_until > :now AND blocked_until <= :now + {LONGEST} THEN blocked_until END AS blocked,
-  rests > 0, robots IS NULL AND robots_page > 0, error
-FROM hosts ORDER BY paused DESC, blocked IS NULL, rests = 0, id LIMIT {MOST_HOSTS}"""
+  rests > 0, robots IS NULL AND robots_page > 0, error, logins >= {LOGINS}
+FROM hosts ORDER BY logins < {LOGINS}, paused DESC, blocked IS NULL, rests = 0, id LIMIT {MOST_HOSTS}"""
 BEHIND = "SELECT count(*) FROM outbox WHERE seq > ?"
 
 
@@ -29,6 +29,7 @@ class HostStanding:
     error: str | None  # its last failure, while it has not answered since
     resting: bool
     robots_unknown: bool
+    held: bool  # its logins fail: the next crawl command tries again
 
 
 def hosts(store: Store, now: int) -> tuple[int, list[HostStanding]]:
@@ -39,12 +40,13 @@ def hosts(store: Store, now: int) -> tuple[int, list[HostStanding]]:
 
 def _standing(
     scheme: str, name: str, port: int, delay: int, limit: int, paused: int, blocked: int | None, rests: int,
-    robots: int, error: str | None,
+    robots: int, error: str | None, held: int,
 ) -> HostStanding:  # fmt: skip
     place = "" if port == DEFAULT_PORTS[scheme] else f":{port}"
     return HostStanding(
         origin=f"{scheme}://{name}{place}", delay=delay, max_in_flight=limit or None,
         paused=bool(paused), blocked_until=blocked, error=error, resting=bool(rests), robots_unknown=bool(robots),
+        held=bool(held),
     )  # fmt: skip
 
 

@@ -188,6 +188,15 @@ class Store:
                 outbox.append(self.db, [Entry("hosts", ops)], now)
         return len(ops)
 
+    def lift(self, *, now: int) -> int:
+        """Lift the hold of hosts whose logins failed, and count anew; returns how many hosts that were."""
+        with self.db.write():
+            self.check_identity()
+            ops = hosts.lift(self.db)
+            if ops:
+                outbox.append(self.db, [Entry("hosts", ops)], now)
+        return len(ops)
+
     def _widen(self, found: Iterable[Discovery]) -> None:
         origins = {(d.address.scheme, d.address.name, d.address.port) for d in found}
         self.db.many(

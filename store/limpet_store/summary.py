@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from limpet_store.retry import LONGEST
+from limpet_store.retry import LOGINS, LONGEST
 from limpet_store.store import Store
 
 STATES = "SELECT state, count(*) FROM pages GROUP BY state"  # from an index alone (R-5)
@@ -32,8 +32,8 @@ ROUND = "SELECT (SELECT fence FROM meta) - fence, started_at FROM rounds ORDER B
 MOVED = """SELECT count(*) FILTER (WHERE gone = 0 AND first_seen >= :since),
   count(*) FILTER (WHERE gone = 0 AND first_seen < :since), count(*) FILTER (WHERE gone = 1 AND version > 0)
 FROM records WHERE last_changed >= :since"""
-GOING = """FROM pages p JOIN hosts h ON h.id = p.host WHERE p.state = 'pending' AND h.paused = 0
-  AND (h.robots IS NOT NULL OR h.robots_page IN (0, p.id))"""
+GOING = f"""FROM pages p JOIN hosts h ON h.id = p.host WHERE p.state = 'pending'
+  AND h.paused = 0 AND h.logins < {LOGINS} AND (h.robots IS NOT NULL OR h.robots_page IN (0, p.id))"""
 DUE_NOW = f"""SELECT 1 {GOING} AND (p.due_at <= :now OR p.due_at > :far)
   AND (h.blocked_until <= :now OR h.blocked_until > :far) LIMIT 1"""
 EARLIEST = f"""SELECT min(max(CASE WHEN p.due_at > :far THEN 0 ELSE p.due_at END,
@@ -159,8 +159,8 @@ def in_flight(store: Store) -> int:
 def next_due(store: Store, now: int) -> int | None:
     """When the next page can go (ms): its own time, its host's block, and robots.txt before all others.
 
-    None when none can: nothing is pending, or every host is paused. What is due, or in flight, is due now. Cheap
-    while anything is due; a scan of the pending pages when nothing is.
+    None when none can: nothing is pending, or every host is paused or held. What is due, or in flight, is due now.
+    Cheap while anything is due; a scan of the pending pages when nothing is.
     """
     times = {"now": now, "far": now + LONGEST}
     if store.db.one(DUE_NOW, times):
