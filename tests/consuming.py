@@ -94,8 +94,11 @@ class Bench:
         return worker
 
     def page(self, path: str, *columns: str) -> tuple[Any, ...]:
-        found = self.store.db.one(f"SELECT {', '.join(columns)} FROM pages WHERE key = ?", (BASE + path,))
-        assert found is not None, f"{path} is no page"
+        return self.page_of(BASE + path, *columns)
+
+    def page_of(self, key: str, *columns: str) -> tuple[Any, ...]:
+        found = self.store.db.one(f"SELECT {', '.join(columns)} FROM pages WHERE key = ?", (key,))
+        assert found is not None, f"{key} is no page"
         return found
 
     def records(self) -> dict[str, str]:

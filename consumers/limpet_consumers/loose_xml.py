@@ -19,6 +19,7 @@ _BOMS = (
 )
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))  # in XML they may not occur at all
+_OLD = re.compile("iso8859|cp[0-9]|koi8|gb|big5|euc|shift_jis|johab|mac|tis")
 # An & that begins no reference, or one to an entity of HTML; not in CDATA and comments, where it is only itself.
 _ENTITY = re.compile(
     rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)"
@@ -53,11 +54,12 @@ def _utf8(body: bytes, charset: str) -> bytes:
 
 
 def _codec(name: str) -> str | None:
-    """The codec of an encoding that ASCII is readable in, as the declaration was, and that is not UTF-8."""
+    """The codec, if it is one of the old encodings of text; Python knows others that a page must not choose."""
     try:
-        return name if name and b"<".decode(name) == "<" and codecs.lookup(name).name != "utf-8" else None
-    except (LookupError, UnicodeError):
+        found = codecs.lookup(name).name
+    except (LookupError, ValueError):
         return None
+    return found if _OLD.match(found) else None
 
 
 def _entity(found: re.Match[bytes]) -> bytes:

@@ -26,6 +26,7 @@ error = NULL, lastmod = ? WHERE id = ?"""
 FORGET = "UPDATE pages SET lastmod = NULL WHERE id = ?"
 SETTLED = frozenset({"done", "alias", "dead", "gone"})
 CHUNK = 500  # keys in one look-up
+SKEW = 3_600_000  # ms that the site's clock may be off
 ANYWHERE = timedelta(hours=12)  # a time without an offset is over everywhere so much later
 _MOMENT = re.compile(
     r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?)?)?"
@@ -48,7 +49,7 @@ class _Known(NamedTuple):
 
 def settle(db: Database, found: Sequence[Discovery], top: int, now: int) -> list[Op]:
     """Decide for the listed pages that had a row before this transaction (ids up to `top`); returns the ops of those
-    due now. Whatever was asked for in this round already stays as it is."""
+    due now. What was asked for in this round already is not asked for again."""
     number, began = db.rows(ROUND)[0]
     said: dict[str, Discovery] = {d.key: d for d in found}
     seen_to: list[tuple[object, ...]] = []
@@ -56,14 +57,12 @@ def settle(db: Database, found: Sequence[Discovery], top: int, now: int) -> list
     due: list[_Known] = []
     for row in _known(db, list(said), top):
         lastmod = said[row.key].lastmod
-        if row.state == "pending":
-            if not row.open and row.lastmod != lastmod:
+        if row.state == "pending" or row.fence > began:
+            if row.lastmod != lastmod and (_is_to_be_read(row) or _was_read_after(row, lastmod)):
                 notes.append((lastmod, row.id))
-        elif row.state not in SETTLED or row.fence > began:
-            continue
         elif _unchanged(row, said[row.key]):
             seen_to.append((number, row.id))
-        else:
+        elif row.state in SETTLED:
             due.append(row)
     db.many(SEEN_TO, seen_to)
     db.many(SAID, notes)
@@ -86,6 +85,15 @@ def _unchanged(row: _Known, said: Discovery) -> bool:
         return False
     read_now = row.state == "alias" or (row.state == "done" and row.code == said.code)
     return read_now and row.attempted_at is not None and ends(said.lastmod) <= row.attempted_at
+
+
+def _is_to_be_read(row: _Known) -> bool:
+    return row.state == "pending" and not row.open
+
+
+def _was_read_after(row: _Known, lastmod: str | None) -> bool:
+    """Whether the newest request went out long after the moment, whatever the site's clock."""
+    return bool(lastmod and row.attempted_at and ends(lastmod) + SKEW <= row.attempted_at)
 
 
 def forget(db: Database, page: int) -> None:

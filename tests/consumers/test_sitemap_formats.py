@@ -123,7 +123,10 @@ def test_a_sitemap_above_50_mb_is_a_failure() -> None:
 LEVELS = "".join(f'<!ENTITY a{n + 1} "{f"&a{n};" * 10}">' for n in range(12))
 ATTRIBUTES = " ".join(f"a{n}='1'" for n in range(300_000))
 BOMB = f'<!DOCTYPE urlset [<!ENTITY a0 "lol">{LEVELS}]>'
+NINE = one("\xff" * 9)
 HOSTILE: list[tuple[str, str | bytes]] = [
+    *((f"an encoding that is none of text: {name}", f'<?xml version="1.0" encoding="{name}"?>{NINE}'.encode("latin-1"))
+      for name in ("idna", "punycode", "hex", "undefined", "unicode_escape", "utf_16", "zlib", "rot13")),
     ("entities in entities", BOMB + one("&a12;")),
     ("entities behind more mendings than are made", f"{BOMB}<urlset>{'&' * 1_000_100}<url><loc>&a12;</loc></url></urlset>"),
     ("parameter entities", BOMB.replace("ENTITY a", "ENTITY % a").replace("&a", "%a") + TWO),
