@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from limpet.cli import site_argument
-from limpet.differing import differences
 from limpet.exits import Exit, say
 from limpet.load import load_site
-from limpet.recorded import Saved, accept, given, replay, saved_in
 from limpet.shown import one_line
 from limpet.site import Site
+from limpet.trying.differing import differences
+from limpet.trying.recorded import Saved, accept, given, replay, saved_in
 from limpet_store.errors import UsageError
 from limpet_store.summary import counted
 

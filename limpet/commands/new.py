@@ -12,8 +12,8 @@ from limpet.load import load_site
 from limpet.shown import one_line
 from limpet.starting.draft import text
 from limpet.starting.explore import Explorer
-from limpet.trial_view import code, show
-from limpet.trying import walk
+from limpet.trying.lab import walk
+from limpet.trying.view import code, show
 from limpet_store.errors import UsageError
 
 

@@ -8,8 +8,8 @@ import click
 
 from limpet.cli import site_argument
 from limpet.engine import Engine
-from limpet.interactive import Desk, interact
-from limpet.trying import first_of
+from limpet.trying.desk import Desk, interact
+from limpet.trying.lab import first_of
 
 
 @click.command()

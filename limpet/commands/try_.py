@@ -11,10 +11,12 @@ import click
 from limpet.cli import site_argument
 from limpet.engine import Engine
 from limpet.exits import say
-from limpet.recorded import replay, save, source_of
 from limpet.site import Site
-from limpet.trial_view import as_json, code, show
-from limpet.trying import Lab, Trial, first_of, walk
+from limpet.trying.lab import Lab, first_of, walk
+from limpet.trying.machine import as_json
+from limpet.trying.recorded import replay, save, source_of
+from limpet.trying.trial import Trial
+from limpet.trying.view import code, show
 from limpet.wanted import listed
 from limpet_store.errors import UsageError
 

@@ -14,7 +14,8 @@ from limpet.starting.blocks import blocks, next_page
 from limpet.starting.draft import Detail, Draft, Listing, identifier
 from limpet.starting.fields import said, thing
 from limpet.starting.urls import noun, pattern
-from limpet.trying import Lab, Trial, row_for, transport
+from limpet.trying.lab import Lab, transport
+from limpet.trying.trial import Trial, row_for
 from limpet_consumers.decide import MOST_HOPS
 from limpet_consumers.http import Http, Request, Response
 from limpet_store.errors import LimpetError, UsageError

@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from limpet import trial_view
 from limpet.exits import Exit, say
 from limpet.page import Page
-from limpet.recorded import replay, source_of
 from limpet.shown import one_line
 from limpet.site import Site
-from limpet.trying import Lab, Trial, row_for
+from limpet.trying import view
+from limpet.trying.lab import Lab
+from limpet.trying.recorded import replay, source_of
+from limpet.trying.trial import Trial, row_for
 from limpet_consumers.decide import MOST_HOPS
 from limpet_store.errors import LimpetError
 from limpet_store.items import Fetched, Link, Record
@@ -54,7 +55,7 @@ class Desk:
     def run(self) -> None:
         """Show what the handler makes of `page`."""
         if self._trial is not None:
-            trial_view.show(self._trial)
+            view.show(self._trial)
 
     def _try(self, place: str, url: str | None) -> Trial:
         if not place.startswith(("http://", "https://")):

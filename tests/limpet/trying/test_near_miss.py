@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from limpet import markup
-from limpet.near_miss import near_miss
+from limpet.trying.near_miss import near_miss
 
 DOCUMENT = b"""<html><body><ul class="product-list">
 <li class="card product"><a href="/p/1" rel="next">A</a><span class="price">1</span><b itemprop="price">2</b></li>

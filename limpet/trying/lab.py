@@ -5,109 +5,24 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, cast
+from collections.abc import Collection, Iterator
+from typing import cast
 
-from limpet.page import Below, Missing, Page
 from limpet.site import Site
+from limpet.trying.trial import Kept, Trial, row_for, row_of
+from limpet.trying.watching import Offline, Watcher, Witness
 from limpet_consumers import robots
-from limpet_consumers.http import Http, Request, Response
+from limpet_consumers.http import Http
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.step import Step, Timing
 from limpet_consumers.transport import Transport
-from limpet_store.admission import Discovery, HostRules, Scope, discover
+from limpet_store.admission import Discovery, Scope, discover
 from limpet_store.attempts import Attempt, PageRow
 from limpet_store.canonical import Address, admit
-from limpet_store.content import canonical_json
 from limpet_store.errors import UsageError
-from limpet_store.items import JSON, Extracted, Fetched
-from limpet_store.outcomes import Kind, Outcome
+from limpet_store.items import JSON
+from limpet_store.outcomes import Kind
 from limpet_store.store import wall_ms
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """A selector that found nothing: by which method of the page, below which element, and whether it had to."""
-
-    call: str
-    css: str
-    below: Any
-    required: bool = False
-
-
-class Watched(Page):
-    """A page that notes what was looked for in vain."""
-
-    def __init__(self, fetched: Fetched, params: Mapping[str, str] | None = None) -> None:
-        super().__init__(fetched, params or {})
-        self.nothing: list[Nothing] = []
-
-    def one(self, css: str, *default: Any, of: Below | None = None, **more: Any) -> Any:
-        found = super().one(css, *default, of=of, **more)
-        absent = isinstance(found, Missing)
-        if absent or any(found is value for value in (*default, *more.values())):
-            self.nothing.append(Nothing("one", css, of, required=absent))
-        return found
-
-    def all(self, css: str, *, of: Below | None = None) -> list[str]:
-        found = super().all(css, of=of)
-        if not found:
-            self.nothing.append(Nothing("all", css, of))
-        return found
-
-    def css(self, css: str) -> Any:
-        found = super().css(css)
-        if not found:
-            self.nothing.append(Nothing("css", css, None))
-        return found
-
-    def links(self, css: str = "a[href]", **more: Any) -> Iterator[Any]:
-        count = 0
-        for link in super().links(css, **more):
-            count += 1
-            yield link
-        if not count:
-            self.nothing.append(Nothing("links", css, None))
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A link that becomes a page, and the handler that will read it, if any."""
-
-    page: Discovery
-    handler: str | None
-    allowed: bool
-
-
-@dataclass(slots=True, kw_only=True)
-class Trial:
-    """What came of a page. `robots` is a word or a sentence; without an outcome no request was made."""
-
-    row: PageRow
-    robots: str
-    outcome: Outcome | None = None
-    response: Response | None = None
-    fetched: Fetched | None = None
-    extracted: Extracted = field(default_factory=Extracted)
-    page: Watched | None = None
-    pattern: str = ""
-    fetching: float = 0.0  # seconds
-    extracting: float = 0.0
-    kept: list[Kept] = field(default_factory=list)
-    dropped: list[tuple[str, str]] = field(
-        default_factory=list
-    )  # (URL, reason) of links that lead to no page
-
-    @property
-    def url(self) -> str:
-        return self.row.canonical
-
-    @property
-    def handler(self) -> str | None:
-        return self.fetched.handler if self.fetched else None
-
 
 ALLOWED, UNASKED = "allows it", "not asked"
 
@@ -125,7 +40,7 @@ class Lab:
         self._obeying = obeying
         self._rules: dict[str, str | None] = {}  # origin -> rules, None: cannot be known
         self._scope = Named(site)
-        self._seen = _Offline(site) if offline else _Watcher(site)
+        self._seen = Offline(site) if offline else Watcher(site)
         self._http = Witness(http or transport(site), site)
         self._step = Step(cast(SiteRuntime, self._seen), self._http, self._scope, wall_ms, Timing())
 
@@ -232,27 +147,6 @@ def first_of(site: Site) -> str:
     return entry.url
 
 
-def row_for(
-    url: str, *, kind: str = "page", handler: str | None = None, data: JSON = None, **more: Any
-) -> PageRow:
-    """The row that a page would have. Raises URLRejected."""
-    address = admit(url)
-    given = {
-        "id": 0, "host": 0, "kind": kind, "url": address.url, "canonical": address.canonical, "method": "GET",
-        "handler": handler, "data": None if data is None else canonical_json(data), "depth": 0, "hops": 0,
-        "priority": 0, "state": "pending", "due_at": 0, "round": 1, "failures": 0, "lost": 0, "open": 0,
-        "blocked_until": 0, "paused": 0, "delay": 0, **more,
-    }  # fmt: skip
-    return PageRow._make(given.get(name) for name in PageRow._fields)
-
-
-def row_of(page: Discovery) -> PageRow:
-    """The row that a discovered page would have."""
-    named = {name: getattr(page, name) for name in PageRow._fields if hasattr(page, name)}
-    row = row_for(page.address.url)
-    return row._replace(**{name: value for name, value in named.items() if name != "parent"})
-
-
 def transport(site: Site) -> Transport:
     """The transport that a worker of the site has."""
     knobs = site.knobs
@@ -278,69 +172,6 @@ class Named(Scope):
 
     def __contains__(self, address: Address) -> bool:
         return address.authority in self._names
-
-
-class _Watcher:
-    """The site as the step sees it; keeps what was extracted, and from what."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
-        self.forget()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._site, name)
-
-    def forget(self) -> None:
-        self.fetched: Fetched | None = None
-        self.extracted = Extracted()
-        self.page: Watched | None = None
-        self.seconds = 0.0
-
-    def extract(self, fetched: Fetched) -> Extracted:
-        self.fetched = fetched
-        began = time.perf_counter()
-        try:
-            self.extracted = self._site.extract(fetched, self._view)
-        finally:
-            self.seconds = time.perf_counter() - began
-        return self.extracted
-
-    def _view(self, fetched: Fetched, params: Mapping[str, str]) -> Page:
-        self.page = Watched(fetched, params)
-        return self.page
-
-
-class _Offline(_Watcher):
-    """A site that sends nothing: secrets of its headers need not be there, and nobody logs in."""
-
-    headers: Mapping[str, str] = MappingProxyType({})
-    account = None
-
-
-class Witness:
-    """A transport that keeps the last response and waits a host's delay between two requests."""
-
-    def __init__(self, http: Http, site: Site, sleep: Callable[[float], None] = time.sleep) -> None:
-        self._http = http
-        self._rules = HostRules(delay=site.delay)
-        self._sleep = sleep
-        self._last: dict[str, float] = {}
-        self.forget()
-
-    def forget(self) -> None:
-        self.response: Response | None = None
-        self.waited = 0.0
-
-    def fetch(self, request: Request, deadline: float) -> Response:
-        address = admit(request.url)
-        free = self._last.get(address.authority, 0.0) + self._rules.delay_ms(address) / 1000
-        wait = max(0.0, free - time.monotonic())
-        if wait:
-            self._sleep(wait)
-        self.waited += wait
-        self._last[address.authority] = time.monotonic()
-        self.response = self._http.fetch(request, deadline)
-        return self.response
 
 
 def _origin(address: Address) -> str:

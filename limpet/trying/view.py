@@ -1,21 +1,19 @@
-"""A trial for people, one screen of it, and as JSON."""
+"""A trial for people, one screen of it."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
-from typing import Any
 
 import click
 
 from limpet import encoding
 from limpet.exits import Exit
-from limpet.near_miss import near_miss
 from limpet.shown import one_line, plain
-from limpet.trying import ALLOWED, UNASKED, Kept, Nothing, Trial, Watched
+from limpet.trying.lab import ALLOWED, UNASKED
+from limpet.trying.trial import Kept, Trial
+from limpet.trying.watching import Nothing
 from limpet_store.outcomes import Kind, Outcome
 from limpet_store.records import PartWrite
 
@@ -142,7 +140,7 @@ def _links(trial: Trial, whole: bool) -> Iterator[Line]:
     for name, links in by_handler.items():
         yield "links", f"{len(links)} to {name}", "" if links[0].handler else "yellow"
         yield from _some([_link(kept) for kept in links], FEW, whole)
-    for reason, count in sorted(_dropped(trial).items()):
+    for reason, count in sorted(trial.left_out.items()):
         yield "dropped", f"{count} {reason}", "yellow"
         yield from _some([url for url, why in trial.dropped if why == reason], FEW, whole)
 
@@ -152,12 +150,6 @@ def _link(kept: Kept) -> str:
     method = "" if kept.page.method == "GET" else f"{kept.page.method} "
     forbidden = "" if kept.allowed else "  (robots.txt forbids it)"
     return f"{method}{kept.page.address.url}{data}{forbidden}"
-
-
-def _dropped(trial: Trial) -> Counter[str]:
-    if trial.row.kind == "sitemap":
-        return Counter(trial.outcome.dropped if trial.outcome else ())
-    return Counter(trial.extracted.dropped) + Counter(reason for _, reason in trial.dropped)
 
 
 def _some(texts: list[str], most: int, whole: bool) -> Iterator[Line]:
@@ -203,63 +195,6 @@ def _nothing(trial: Trial, whole: bool) -> Iterator[Line]:
         first.setdefault((nothing.call, nothing.css), nothing)
     shown = list(first.values()) if whole else list(first.values())[:MOST_NOTHING]
     for nothing in shown:
-        near = _near(page, nothing)
+        near = page.nearest(nothing)
         word = nothing.css if nothing.required else f"{nothing.css} ({nothing.call}, optional)"
         yield "nothing", one_line(f"{word}{near and f': {near}'}", 300), "red" if nothing.required else "dim"
-
-
-def _near(page: Watched, nothing: Nothing) -> str:
-    below = getattr(nothing.below, "root", None)
-    if nothing.below is not None and below is None:
-        below = nothing.below[0].root if nothing.below else None
-    found = near_miss(page.selector.root, nothing.css, below=below, xml=page.selector.type == "xml")
-    return found.text if found else ""
-
-
-def as_json(trial: Trial) -> dict[str, Any]:
-    """The stable form: snake_case, seconds. Fields are added, never renamed."""
-    outcome, response, page = trial.outcome, trial.response, trial.page
-    kind = response.headers.get("content-type", "") if response else ""
-    return {
-        "url": trial.url,
-        "method": trial.row.method,
-        "robots": trial.robots,
-        "outcome": outcome.kind.value if outcome else None,
-        "reason": outcome.reason if outcome else None,
-        "error": outcome.error if outcome else None,
-        "status": response.status if response else None,
-        "type": encoding.media_type(kind),
-        "bytes": len(response.body) if response else None,
-        "charset": encoding.decide(response.body, kind).replace("_", "-") if response else None,
-        "charset_from": encoding.whence(response.body, kind) if response else None,
-        "seconds": {"fetch": round(trial.fetching, 6), "extract": round(trial.extracting, 6)},
-        "handler": trial.handler,
-        "pattern": trial.pattern or None,
-        "params": dict(page.params) if page else {},
-        "data": trial.fetched.data if trial.fetched else None,
-        "records": [_record(part) for part in outcome.parts] if outcome else [],
-        "rejections": [asdict(rejection) for rejection in outcome.rejections] if outcome else [],
-        "links": [_link_json(kept) for kept in trial.kept],
-        "dropped": dict(_dropped(trial)),
-        "nothing": []
-        if page is None
-        else [
-            {"selector": each.css, "required": each.required, "near": _near(page, each) or None}
-            for each in page.nothing
-        ],
-    }
-
-
-def _record(part: PartWrite) -> dict[str, Any]:
-    return {"type": part.type, "key": part.key, "part": part.part, "data": json.loads(part.data)}
-
-
-def _link_json(kept: Kept) -> dict[str, Any]:
-    page = kept.page
-    return {
-        "url": page.address.url,
-        "method": page.method,
-        "handler": kept.handler,
-        "data": json.loads(page.data) if page.data else None,
-        "allowed": kept.allowed,
-    }

@@ -18,7 +18,8 @@ from typing import Any
 
 from limpet import encoding
 from limpet.site import Site
-from limpet.trying import Lab, Trial, row_for
+from limpet.trying.lab import Lab
+from limpet.trying.trial import Trial, row_for
 from limpet_consumers.http import Request, Response
 from limpet_store.attempts import PageRow
 from limpet_store.content import content_hash
