@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,15 +19,24 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=lambda: HTML)
 
 
+Page = str | Answer | Callable[[Mapping[str, str]], Answer]  # a function gets the headers
+
+
 @dataclass
 class SmallSite:
     url: str
-    pages: dict[str, Answer]
+    pages: dict[str, Page]
     asked: list[str] = field(default_factory=list)  # "GET /path", robots.txt included
 
 
+def _answer(page: Page, headers: Mapping[str, str]) -> Answer:
+    if isinstance(page, str):
+        return Answer(page)
+    return page if isinstance(page, Answer) else page(headers)
+
+
 @contextmanager
-def small_site(pages: Mapping[str, str | Answer], robots: str = "") -> Iterator[SmallSite]:
+def small_site(pages: Mapping[str, Page], robots: str = "") -> Iterator[SmallSite]:
     """Serve these pages, by path and query; `{url}` in a text is the site's own."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -37,12 +46,9 @@ def small_site(pages: Mapping[str, str | Answer], robots: str = "") -> Iterator[
             length = int(self.headers.get("Content-Length") or 0)
             self.rfile.read(length)
             site.asked.append(f"{self.command} {self.path}")
-            answer = site.pages.get(self.path, Answer("no such page", 404))
-            body = (
-                answer.body
-                if isinstance(answer.body, bytes)
-                else answer.body.replace("{url}", site.url).encode()
-            )
+            answer = _answer(site.pages.get(self.path, Answer("no such page", 404)), self.headers)
+            text = answer.body.replace("{url}", site.url) if isinstance(answer.body, str) else answer.body
+            body = text.encode() if isinstance(text, str) else text
             self.send_response(answer.status)
             for name, value in answer.headers.items():
                 self.send_header(name, value.replace("{url}", site.url))
@@ -57,7 +63,7 @@ def small_site(pages: Mapping[str, str | Answer], robots: str = "") -> Iterator[
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    known = {path: page if isinstance(page, Answer) else Answer(page) for path, page in pages.items()}
+    known = dict(pages)
     known.setdefault("/robots.txt", Answer(robots, headers={"Content-Type": "text/plain"}))
     site = SmallSite(f"http://127.0.0.1:{server.server_port}", known)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)

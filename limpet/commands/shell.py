@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -24,4 +25,5 @@ def command(site_file: Path, place: str | None, url: str | None, ignore_robots: 
     Without a URL the site's first seed is meant. Lines may come from a pipe: the exit code is 1 if one of them fails.
     """
     site = Engine(site_file).site
-    return interact(Desk(site, ignore_robots=ignore_robots), place or first_of(site), url)
+    with closing(Desk(site, ignore_robots=ignore_robots)) as desk:
+        return interact(desk, place or first_of(site), url)

@@ -72,6 +72,7 @@ def _trials(
     site: Site, place: str, url: str | None, to: str | None, data: object, *, follow: bool, ignore: bool
 ) -> Iterator[Trial]:
     if place.startswith(("http://", "https://")):
-        yield from walk(Lab(site, obeying=not ignore), place, to=to, data=data, follow=follow)
+        with Lab(site, obeying=not ignore) as lab:
+            yield from walk(lab, place, to=to, data=data, follow=follow)
     else:
         yield replay(site, source_of(Path(place), url, to, data))

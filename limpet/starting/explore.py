@@ -14,10 +14,11 @@ from limpet.starting.blocks import blocks, next_page
 from limpet.starting.draft import Detail, Draft, Listing, identifier
 from limpet.starting.fields import said, thing
 from limpet.starting.urls import noun, pattern
-from limpet.trying.lab import Lab, transport
+from limpet.trying.lab import Lab
 from limpet.trying.trial import Trial, row_for
 from limpet_consumers.decide import MOST_HOPS
 from limpet_consumers.http import Http, Request, Response
+from limpet_consumers.ways import way_of
 from limpet_store.errors import LimpetError, UsageError
 from limpet_store.items import Fetched
 
@@ -33,7 +34,7 @@ class Explorer:
         self.url = url
         self._obeying = not ignore_robots
         site = Site(name, [url])
-        self._http = _Once(transport(site))
+        self._http = _Once(way_of(site))
         self._lab = Lab(site, self._http, obeying=self._obeying)
         self._say = say
         self.remarks: list[str] = []  # what somebody should know who goes on with the draft

@@ -35,6 +35,10 @@ class Desk:
             "site": site, "fetch": self.fetch, "run": self.run, "Record": Record, "Link": Link, "page": None,
         }  # fmt: skip
 
+    def close(self) -> None:
+        """Let go of the site's transport or session."""
+        self._lab.close()
+
     def fetch(self, url: str) -> Page:
         """Fetch the page at `url` (relative to the present one), or read a file; it becomes `page`.
 

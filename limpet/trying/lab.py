@@ -6,22 +6,23 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Collection, Iterator
-from typing import cast
+from typing import Self, cast
 
 from limpet.site import Site
 from limpet.trying.trial import Kept, Trial, row_for, row_of
 from limpet.trying.watching import Offline, Watcher, Witness
 from limpet_consumers import robots
 from limpet_consumers.http import Http
+from limpet_consumers.login import Access
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.step import Step, Timing
-from limpet_consumers.transport import Transport
+from limpet_consumers.ways import way_of
 from limpet_store.admission import Discovery, Scope, discover
 from limpet_store.attempts import Attempt, PageRow
 from limpet_store.canonical import Address, admit
 from limpet_store.errors import UsageError
 from limpet_store.items import JSON
-from limpet_store.outcomes import Kind
+from limpet_store.outcomes import Kind, Outcome
 from limpet_store.store import wall_ms
 
 ALLOWED, UNASKED = "allows it", "not asked"
@@ -41,8 +42,22 @@ class Lab:
         self._rules: dict[str, str | None] = {}  # origin -> rules, None: cannot be known
         self._scope = Named(site)
         self._seen = Offline(site) if offline else Watcher(site)
-        self._http = Witness(http or transport(site), site)
-        self._step = Step(cast(SiteRuntime, self._seen), self._http, self._scope, wall_ms, Timing())
+        self._way = None if http else way_of(site)
+        self._http = Witness(http or cast(Http, self._way), site)
+        runtime = cast(SiteRuntime, self._seen)
+        access = _access(runtime, http or self._way)
+        self._step = Step(runtime, self._http, self._scope, wall_ms, Timing(), access=access)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of what the site's own transport or session holds."""
+        if self._way:
+            self._way.close()
 
     def visit(self, row: PageRow) -> Trial:
         """Try the page. What fails is in the trial; only bugs raise."""
@@ -52,7 +67,7 @@ class Lab:
         self._seen.forget()
         self._http.forget()
         began = time.perf_counter()
-        outcome = self._step.run(Attempt(row, "", 0, 0))
+        outcome = self._run(row)
         whole = time.perf_counter() - began
         trial.outcome, trial.response = outcome, self._http.response
         trial.fetched, trial.extracted, trial.page = self._seen.fetched, self._seen.extracted, self._seen.page
@@ -62,6 +77,13 @@ class Lab:
             trial.pattern, _ = self.site.route(trial.handler, row.canonical)
         self._sort_links(trial)
         return trial
+
+    def _run(self, row: PageRow) -> Outcome:
+        """Once more for a page that found itself logged out: then there is a new login."""
+        outcome = self._step.run(Attempt(row, "", 0, 0))
+        if outcome.kind is Kind.PUT_BACK and outcome.login_failed is None:
+            outcome = self._step.run(Attempt(row, "", 0, 0))
+        return outcome
 
     def after(self, trial: Trial) -> PageRow | None:
         """The page that a redirect leads to, or None."""
@@ -147,15 +169,13 @@ def first_of(site: Site) -> str:
     return entry.url
 
 
-def transport(site: Site) -> Transport:
-    """The transport that a worker of the site has."""
-    knobs = site.knobs
-    return Transport(
-        connect=knobs.connect_timeout,
-        read=knobs.read_timeout,
-        max_body=knobs.max_body,
-        unframed=knobs.unframed,
-    )
+def _access(site: SiteRuntime, http: Http | None) -> Access | None:
+    """The login of a site that has one. Nobody is asked whether another worker is logging in meanwhile."""
+    if site.account is None or http is None:
+        return None
+    access = Access(site.account, http, site.knobs.total_timeout)
+    access.allowed = True
+    return access
 
 
 class Named(Scope):

@@ -21,7 +21,7 @@ def as_json(trial: Trial) -> dict[str, Any]:
         "robots": trial.robots,
         "outcome": outcome.kind.value if outcome else None,
         "reason": outcome.reason if outcome else None,
-        "error": outcome.error if outcome else None,
+        "error": (outcome.error or outcome.login_failed) if outcome else None,
         "status": response.status if response else None,
         "type": encoding.media_type(kind),
         "bytes": len(response.body) if response else None,

@@ -107,13 +107,15 @@ def _times(trial: Trial) -> str:
 
 
 def _outcome(outcome: Outcome) -> Iterator[Line]:
-    first, *rest = plain(outcome.error or "").split("\n")
+    first, *rest = plain(outcome.error or outcome.login_failed or "").split("\n")
     words = {
         Kind.ALIAS: "a redirect: the page is an alias of ",
         Kind.DEAD: f"the page is dead ({outcome.reason}): ",
         Kind.GONE: "the page is gone: ",
         Kind.RETRY: "failed, and would be tried again later: ",
+        Kind.REFUSED: "what leads to it would be looked at again: ",
         Kind.BLOCKED: "its pages would wait: ",
+        Kind.PUT_BACK: "not logged in, so the page would wait: ",
     }
     if outcome.kind in words:
         yield "", words[outcome.kind] + first, "yellow" if outcome.kind is Kind.ALIAS else "red"

@@ -6,7 +6,7 @@ import json
 import os
 import pty
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -207,7 +207,9 @@ def test_robots_txt_that_cannot_be_read_holds_the_page_back(
 def test_a_sitemap_shows_the_pages_that_it_lists(serve: Callable[..., SmallSite], tmp_path: Path) -> None:
     listed = "".join(f"<url><loc>{{url}}/p/{n}</loc></url>" for n in range(3))
     urlset = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{listed}</urlset>'
-    web = serve({"/map.xml": Answer(urlset, headers={"Content-Type": "application/xml"}), "/p/0": "<h1>0</h1>"})
+    web = serve(
+        {"/map.xml": Answer(urlset, headers={"Content-Type": "application/xml"}), "/p/0": "<h1>0</h1>"}
+    )
     path = one_handler(tmp_path, f"{web.url}/", 'yield Record("p", page.one("h1"), {})')
     path.write_text(path.read_text().replace("seeds=", "sitemaps=").replace('/"]', '/map.xml"]'))
 
@@ -216,6 +218,36 @@ def test_a_sitemap_shows_the_pages_that_it_lists(serve: Callable[..., SmallSite]
     assert ran.code == 0
     assert lines(ran.out, "links") == ["3 to anything"]
     assert lines(ran.out, "record") == ["p 0"]
+
+
+def only_inside(headers: Mapping[str, str]) -> Answer:
+    inside = "session=1" in (headers.get("Cookie") or "")
+    return Answer("<h1>In</h1>") if inside else Answer("", 302, {"Location": "/login"})
+
+
+LOGIN = """
+@site.login
+def login(session):
+    session.post("{url}/{login}")
+
+@site.logged_out
+def logged_out(page):
+    return page.headers.get("location") == "/login"
+"""
+
+
+def test_a_site_that_wants_a_login_gets_one(serve: Callable[..., SmallSite], tmp_path: Path) -> None:
+    login = Answer("in", headers={"Content-Type": "text/plain", "Set-Cookie": "session=1"})
+    web = serve({"/": only_inside, "/login": login, "/broken": Answer("no", 200)})
+    body = 'yield Record("r", page.one("h1"), {})'
+
+    works = one_handler(tmp_path, f"{web.url}/", body, LOGIN.format(url=web.url, login="login"))
+    assert lines(limpet("try", works).out, "record") == ["r In"]
+
+    broken = one_handler(tmp_path, f"{web.url}/", body, LOGIN.format(url=web.url, login="broken"))
+    ran = limpet("try", broken)
+    assert ran.code == 1
+    assert "not logged in, so the page would wait: login failed: it seemed to work" in ran.out
 
 
 def test_a_file_is_tried_without_a_request(shop: ShopServer, tmp_path: Path) -> None:
