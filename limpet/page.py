@@ -152,6 +152,16 @@ class Page:
         except ValueError as error:
             raise ExtractError(f"not JSON: {error}") from error
 
+    def result(self) -> JSON:
+        """The `data` of a GraphQL answer. Raises ExtractError for one with errors, or without data: the page is tried
+        again."""
+        answer = self.json()
+        errors = answer.get("errors") if isinstance(answer, dict) else None
+        if errors or not isinstance(answer, dict) or answer.get("data") is None:
+            told = [each.get("message") for each in errors or () if isinstance(each, dict)]
+            raise ExtractError(f"GraphQL: {'; '.join(map(str, told[:3])) or 'no data in the answer'}")
+        return answer["data"]
+
     @cached_property
     def selector(self) -> Selector:
         """The whole document as a parsel selector. Raises ExtractError when the parser would cut it."""

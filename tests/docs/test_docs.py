@@ -1,6 +1,7 @@
 """What the documents say is held against the code: their Python runs, their names exist, nothing is left out."""
 
 import ast
+import itertools
 import json
 import os
 import re
@@ -63,8 +64,9 @@ def test_a_python_block_is_a_site_that_loads_and_knows_its_seeds(tmp_path, docum
     path = tmp_path / "site_of_the_docs.py"
     path.write_text(text)
     site = load_site(path)
-    assert site.seeds
-    assert all(site.match(seed) for seed in site.seeds)
+    entries = list(itertools.islice(site.entries, 10))
+    assert entries
+    assert all(site.match(entry.url) for entry in entries if entry.kind == "page")
 
 
 def run(*words):
