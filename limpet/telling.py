@@ -171,6 +171,8 @@ def _obstacles(engine: Engine, store: Store, address: Address) -> Iterator[str]:
         yield f"robots.txt of {host.origin} forbids it; it would not be fetched if a page linked it"
     else:
         yield f"no page that was read gave a link to it; `limpet try {engine.site_file.name} PAGE` lists what one gives"
+        if unread := story.unread(store):
+            yield f"{counted(unread, 'page')} still to be read: the crawl is not finished, and one of them may"
     if site.match(address.canonical) is None:
         yield "no pattern of the site fits it: it would be fetched and read by nobody"
 

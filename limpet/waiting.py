@@ -10,14 +10,21 @@ from limpet.shown import seconds
 from limpet_store import story
 from limpet_store.frontier import Glance
 from limpet_store.presence import WORKING, living
-from limpet_store.retry import LONGEST, effective
+from limpet_store.retry import LOGINS, LONGEST, effective
 from limpet_store.store import Store
 from limpet_store.story import HostFacts, PageFacts
 from limpet_store.summary import counted
 
+HELD = {
+    "sample": "it is not in the sample: a `limpet crawl` without --sample visits it",
+    "token": "the token in its URL was refused: the page that leads to it has to lead to it again",
+}
+
 
 def reasons(engine: Engine, page: PageFacts, seen: Glimpse, now: int) -> Iterator[str]:
-    """Nothing for a page that is not pending. `now` is in ms of the frontier's clock."""
+    """Nothing for a page that waits for nothing. `now` is in ms of the frontier's clock."""
+    if page.state == "held":
+        yield HELD.get(page.reason or "", "held")
     if page.state != "pending":
         return
     store = engine.existing_store()
@@ -55,6 +62,8 @@ def _own(page: PageFacts, now: int) -> Iterator[str]:
 def _of_host(store: Store, host: HostFacts, page: PageFacts, now: int) -> Iterator[str]:
     if host.paused:
         yield f"{host.origin} is paused"
+    if host.logins >= LOGINS:
+        yield f"logins to {host.origin} fail, and the next `limpet crawl` tries again: {host.error or 'no reason kept'}"
     if now < host.blocked_until <= now + LONGEST:
         rest = seconds((host.blocked_until - now) / 1000)
         yield f"{host.origin} is left alone for another {rest}: {host.error or 'no reason kept'}"

@@ -124,7 +124,6 @@ def _detail(detail: Detail) -> Iterator[str]:
         yield _with_comment(f'            "{field.name}": {field.code},', field.example)
     if not thing:
         yield '            "title": page.one("title"),'
-    yield '            "url": page.url,'
     yield "        },"
     yield "    )"
 

@@ -25,6 +25,8 @@ from limpet_store.attempts import PageRow
 from limpet_store.content import content_hash
 from limpet_store.errors import UsageError
 from limpet_store.outcomes import Kind
+from limpet_store.records import steady
+from limpet_store.secret import hidden
 
 SUFFIX = ".page.json"
 HEADERS = re.compile(
@@ -67,10 +69,11 @@ def replay(site: Site, saved: Saved) -> Trial:
 
 def save(site: Site, trial: Trial, folder: Path) -> Path | None:
     """Keep the page and what it gives in `folder`, in the place of an older copy of it. None where there is nothing to
-    keep: no answer, or a redirect."""
+    keep: no answer, or a redirect. Raises UsageError for a page that shows a secret."""
     response = trial.response
     if response is None or trial.outcome is None or trial.outcome.kind is Kind.ALIAS:
         return None
+    _refuse_secrets(trial, response.body)
     folder.mkdir(parents=True, exist_ok=True)
     row = trial.row
     path = _path(folder, row)
@@ -93,6 +96,13 @@ def save(site: Site, trial: Trial, folder: Path) -> Path | None:
     return path
 
 
+def _refuse_secrets(trial: Trial, body: bytes) -> None:
+    """What a site sends back of what it was sent must not get into version control."""
+    text = body.decode("utf-8", "replace") + trial.url
+    if hidden(text) != text:
+        raise UsageError(f"{hidden(trial.url)}: the page shows a secret that was sent, so it is not saved")
+
+
 def accept(saved: Saved, trial: Trial) -> None:
     """What the page gives now is what is expected of it."""
     _write(saved.path, {**_read(saved.path), "expected": given(trial)})
@@ -107,7 +117,12 @@ def given(trial: Trial) -> dict[str, Any]:
         "outcome": outcome.kind.value,
         "error": (outcome.error or "").split("\n")[0] or None,
         "records": [
-            {"type": part.type, "key": part.key, "part": part.part, "data": json.loads(part.data)}
+            {
+                "type": part.type,
+                "key": part.key,
+                "part": part.part,
+                "data": json.loads(steady(part.data, part.volatile)),
+            }
             for part in outcome.parts
         ],
         "rejections": [asdict(rejection) for rejection in outcome.rejections],

@@ -13,7 +13,7 @@ PAGE = """SELECT id, key, kind, url, canonical, method, host, handler, data, par
   due_at, round, fence, open, attempted_at, failures, lost, status, reason, error, fetched_at, code, dropped
 FROM pages"""
 HOST = """SELECT id, scheme, name, port, scope, max(delay, crawl_delay), max_in_flight, blocked_until, blocks, rests,
-  error, paused, robots_page, robots FROM hosts"""
+  error, paused, robots_page, robots, logins FROM hosts"""
 RECORD = """SELECT id, type, key, url, version, data, gone, first_seen, last_changed FROM records"""
 PARTS_OF_PAGE = """SELECT r.type, r.key, r.version, r.gone, p.part, p.last_seen FROM parts p
 JOIN records r ON r.id = p.record WHERE p.page = ? ORDER BY r.type, r.key, p.part LIMIT ?"""
@@ -26,6 +26,7 @@ MESSAGES = """SELECT seq, messages FROM outbox WHERE n > 0 AND seq > ? AND seq <
 ORDER BY seq"""
 WAITING = """SELECT count(*) FROM (SELECT 1 FROM pages INDEXED BY pages_pending
 WHERE state = 'pending' AND host = ? AND due_at <= ? LIMIT ?)"""
+UNREAD = "SELECT count(*) FROM (SELECT 1 FROM pages INDEXED BY pages_pending WHERE state = 'pending' LIMIT ?)"
 MOST_PARTS = 100
 MOST_ANCESTORS = 50
 STEP = 2_000  # outbox rows in one read
@@ -81,6 +82,7 @@ class HostFacts(NamedTuple):
     paused: int
     robots_page: int
     robots: str | None
+    logins: int
 
     @property
     def origin(self) -> str:
@@ -173,6 +175,11 @@ def rejections(store: Store, page_id: int) -> list[dict[str, Any]]:
     """What was rejected on the page's newest visit."""
     names = ("type", "key", "reason", "value", "at")
     return [dict(zip(names, row, strict=True)) for row in store.db.rows(REJECTED, (page_id,))]
+
+
+def unread(store: Store) -> int:
+    """Pages that are still to be read, counted up to 10,000: what they link is not known yet."""
+    return int(store.db.value(UNREAD, (MOST_WAITING,)))
 
 
 def waiting_on(store: Store, host_id: int, now: int) -> int:

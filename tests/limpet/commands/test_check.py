@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -153,6 +154,23 @@ def test_a_page_saved_again_takes_its_own_place_and_no_other_page_s(site: Path, 
 
     urls = [json.loads(path.read_text())["url"] for path in folder.glob("*.page.json")]
     assert sorted(urls) == [f"{shop.url}/product/{rest}" for rest in ("1", "1/?a=1", "1?a=1")]
+
+
+def test_a_page_that_shows_a_secret_is_not_saved(tmp_path: Path) -> None:
+    def echo(headers: Mapping[str, str]) -> Answer:
+        return Answer(f"<h1>{headers['X-Key']}</h1>")
+
+    with small_site({"/": echo}) as web:
+        site = tmp_path / "s.py"
+        site.write_text(
+            f'from limpet import Site, secret\nsite = Site("s", ["{web.url}/"], headers={{"X-Key": secret("KEY")}})\n'
+            '@site.page("/")\ndef home(page): yield page.link("/x")\n'
+        )
+        ran = limpet("try", site, "--save", tmp_path / "pages", env={"KEY": "hush-hush"})
+
+    assert ran.code == 2
+    assert "shows a secret" in ran.err
+    assert list(tmp_path.iterdir()) == [site]
 
 
 def test_secrets_of_the_site_are_not_wanted_for_a_replay(site: Path, pages: Path, shop: ShopServer) -> None:

@@ -173,6 +173,38 @@ def test_a_lease_is_seen_in_the_frontier(living: Engine, shop: ShopServer) -> No
     )
 
 
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("UPDATE pages SET state = 'held', reason = 'sample' WHERE id = 4", "it is not in the sample: "),
+        (
+            "UPDATE pages SET state = 'held', reason = 'token' WHERE id = 4",
+            "the token in its URL was refused: ",
+        ),
+    ],
+)
+def test_a_page_that_is_held_says_what_lets_it_go(crawled: Path, change: str, why: str) -> None:
+    edit(crawled, change)
+    url = str(ask(crawled, "SELECT url FROM pages WHERE id = 4")[0][0])
+
+    assert said(crawled, url, "waits")[0].startswith(why)
+
+
+def test_a_host_whose_logins_fail_is_told(crawled: Path, shop: ShopServer) -> None:
+    limpet("enqueue", crawled, f"{shop.url}/product/77")
+    edit(crawled, "UPDATE hosts SET logins = 3, error = 'login failed: no'")
+
+    told = said(crawled, f"{shop.url}/product/77", "waits")
+    assert any(line.endswith("the next `limpet crawl` tries again: login failed: no") for line in told)
+
+
+def test_an_unfinished_crawl_may_still_find_the_page(crawled: Path, shop: ShopServer) -> None:
+    limpet("enqueue", crawled, f"{shop.url}/product/77")
+
+    told = said(crawled, f"{shop.url}/product/78", "why")
+    assert told[1] == "1 page still to be read: the crawl is not finished, and one of them may"
+
+
 def test_a_dead_page_says_why(crawled: Path, shop: ShopServer) -> None:
     edit(
         crawled,
