@@ -61,4 +61,5 @@ def _check(site: Site, saved: Saved, read: set[str], update: bool) -> bool:
 def _facts(found: dict[str, list[object]]) -> str:
     numbers = {"record": "records", "link": "links", "rejection": "rejections"}
     counts = [counted(len(found[name]), noun) for noun, name in numbers.items() if name in found]
-    return f"{found.get('handler', 'no handler')}, {', '.join(counts) or 'nothing'}"
+    read_by = found.get("handler") or f"{found['outcome']} ({found.get('error', 'no handler')})"
+    return ", ".join([str(read_by), *(counts or (["nothing"] if "handler" in found else []))])

@@ -61,7 +61,11 @@ def next_page(page: Page, cards: Blocks) -> str | None:
         words = markup.text_of(link)
         if words and len(words) < 20 and _NEXT.fullmatch(words) and leads_on(link):
             return selector_for(root, [link])
-    return None
+    numbers = [
+        link for link in _select(root, "a[href]") if markup.text_of(link).isdecimal() and leads_on(link)
+    ]
+    numbered = any(markup.text_of(link) == "2" for link in numbers)
+    return selector_for(root, numbers) if numbered else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +186,9 @@ def _candidates(element: Any) -> Iterator[str]:
         if above is None or above.tag in ("html", "body"):
             return
         for outer in _own(above):
-            for inner in own:
-                yield f"{outer} {'> ' if step == 0 else ''}{inner}"
+            yield from (f"{outer} {inner}" for inner in own)
+            if step == 0:
+                yield from (f"{outer} > {inner}" for inner in own)
         above = above.getparent()
 
 

@@ -54,6 +54,7 @@ class Draft:
 
     name: str
     seed: str
+    sitemap: bool = False  # whether the seed is one
     listing: Listing | None = None
     detail: Detail | None = None
     api: Api | None = None
@@ -80,7 +81,7 @@ def _head(draft: Draft) -> Iterator[str]:
     yield ""
     yield "site = Site("
     yield f"    {_quoted(draft.name)},"
-    yield f"    seeds=[{_quoted(draft.seed)}],"
+    yield f"    {'sitemaps' if draft.sitemap else 'seeds'}=[{_quoted(draft.seed)}],"
     yield '    # contact="https://you.example/bot",  # joins the User-Agent, so that the site can reach you'
     yield "    # delay=2,  # seconds between requests to a host; by default 1, and none on this machine"
     yield ")"

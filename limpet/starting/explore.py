@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,17 +11,21 @@ from limpet.site import Site
 from limpet.starting.api import api
 from limpet.starting.blocks import blocks, next_page
 from limpet.starting.draft import Detail, Draft, Listing, identifier
-from limpet.starting.fields import said, thing
-from limpet.starting.urls import noun, pattern
+from limpet.starting.fields import SITES, said, thing
+from limpet.starting.urls import common_kind, noun, pattern
 from limpet.trying.lab import Lab
 from limpet.trying.trial import Trial, row_for
+from limpet_consumers import sitemaps
 from limpet_consumers.decide import MOST_HOPS
 from limpet_consumers.http import Http, Request, Response
+from limpet_consumers.runtime import Knobs
 from limpet_consumers.ways import way_of
+from limpet_store.canonical import admit
 from limpet_store.errors import LimpetError, UsageError
 from limpet_store.items import Fetched
 
 LEAST_TEXT = 200  # characters; with less and with scripts, a page is filled by them
+LEVELS = 2  # of sitemaps below the first
 SAMPLES = 2  # pages of one kind that are compared
 
 
@@ -54,6 +57,8 @@ class Explorer:
         bare = Draft(name=self.name, seed=self.url)
         if _is_json(first):
             return replace(bare, api=api(first))
+        if first.type.endswith("xml") and not first.is_html:
+            return self._listed(bare, first)
         list_ = blocks(first)
         if list_ is None or _about_one(first):
             return replace(bare, detail=_detail([first], [first.url])) if thing([first]) else bare
@@ -63,6 +68,26 @@ class Explorer:
         samples = self._samples(list_.urls)
         detail = _detail(samples, list_.urls) if samples else None
         return replace(bare, listing=listing, detail=detail)
+
+    def _listed(self, bare: Draft, first: Page) -> Draft:
+        """A draft from a sitemap: the kind of page that it has most of."""
+        urls = self._entries(first, LEVELS)
+        kind = common_kind(urls) if urls else []
+        samples = self._samples(kind)
+        return replace(bare, sitemap=True, detail=_detail(samples, kind) if samples else None)
+
+    def _entries(self, page: Page, levels: int) -> list[str]:
+        """The pages of a sitemap, or of the first that an index names. Raises UsageError for what is none."""
+        try:
+            entries = sitemaps.read(page.body, Knobs().max_sitemap)
+        except sitemaps.NotRead as error:
+            raise UsageError(f"{page.url}: {error}") from None
+        inner = next((entry.url for entry in entries if entry.kind == "sitemap"), None)
+        if inner is None:
+            return [admit(entry.url).canonical for entry in entries]
+        trial = self._lab.visit(row_for(inner)) if levels else None
+        below = trial and _page(trial)
+        return self._entries(below, levels - 1) if below else []
 
     def _remark(self, first: Page, found: Draft) -> None:
         if not (found.listing or found.detail or found.api):
@@ -142,12 +167,9 @@ def _is_json(page: Page) -> bool:
 def _about_one(page: Page) -> bool:
     """Whether the page is of one thing, and what else it links is beside the point."""
     found = thing([page])
-    return (
-        found is not None
-        and found.source != "markup"
-        and found.key is not None
-        and not _many(page, found.type)
-    )
+    if found is None or found.source == "markup" or found.type in SITES:
+        return False
+    return found.key is not None and not _many(page, found.type)
 
 
 def _many(page: Page, type_: str) -> bool:
@@ -170,7 +192,7 @@ def _patterns(urls: list[str]) -> list[str]:
 
 def _detail(pages: list[Page], urls: list[str]) -> Detail:
     found = thing(pages)
-    kind = _common_kind(urls)
+    kind = common_kind(urls)
     fits = pattern(kind)
     name = found.type if found and found.type else noun(fits)
     return Detail(
@@ -192,14 +214,3 @@ def _telling(text: str, urls: list[str]) -> list[str]:
     if best or len({tuple(row.items()) for row in rows}) < len(rows):
         return best
     return list(rows[0])
-
-
-def _common_kind(urls: list[str]) -> list[str]:
-    """Of the URLs those that are of the most common kind, by their first piece and number of pieces."""
-    kinds: dict[tuple[str, int], list[str]] = {}
-    for url in urls:
-        path = url.split("/", 3)[3].partition("?")[0].split("/")
-        first = path[0] if len(path) > 1 else re.sub(r"\d+", "0", path[0]) if "." in path[0] else ""
-        kinds.setdefault((first, len(path)), []).append(url)
-    best = max(kinds.values(), key=len)
-    return best if 2 * len(best) > len(urls) else urls

@@ -16,10 +16,11 @@ from limpet.structured import Found, survey
 # What a thing is, in the vocabulary of schema.org; the others are about the page or inside of things.
 THINGS = (
     "Product", "ProductGroup", "Book", "Recipe", "JobPosting", "Event", "Movie", "TVSeries", "MusicAlbum", "Course",
-    "SoftwareApplication", "VideoGame", "Vehicle", "Car", "RealEstateListing", "Apartment", "House", "Hotel",
-    "Restaurant", "LocalBusiness", "Person", "NewsArticle", "BlogPosting", "TechArticle", "ScholarlyArticle",
-    "Article", "Dataset", "VideoObject", "Question", "Review",
+    "SoftwareApplication", "VideoGame", "Vehicle", "Car", "RealEstateListing", "Apartment", "House", "NewsArticle",
+    "BlogPosting", "TechArticle", "ScholarlyArticle", "Article", "Dataset", "VideoObject", "Question", "Hotel",
+    "Restaurant", "LocalBusiness", "Person",
 )  # fmt: skip
+SITES = frozenset({"hotel", "restaurant", "local_business", "person"})  # may be whose site it is
 IDENTIFIERS = (
     "sku", "productID", "gtin13", "gtin", "gtin8", "gtin12", "gtin14", "isbn", "mpn", "identifier", "@id",
 )  # fmt: skip
@@ -99,7 +100,7 @@ def _structured(pages: Sequence[Page]) -> Thing | None:
         for each in found:
             if each.type == name and each.kind in ("jsonld", "microdata") and isinstance(each.node, dict):
                 made = _of_node(each, pages)
-                if len(made.fields) > 1:
+                if len(made.fields) > 1 and (made.key or _differ(each, pages)):
                     return made
     return None
 
@@ -112,6 +113,15 @@ def _of_node(found: Found, pages: Sequence[Page]) -> Thing:
     key = next((_field((name,), found.node) for name in IDENTIFIERS if _identifies(name, nodes)), None)
     setup = [f"found = page.{found.kind}({json.dumps(found.type)}).one()"]
     return Thing(_snake(found.type), setup, key, fields[:MOST_FIELDS], found.kind)
+
+
+def _differ(found: Found, pages: Sequence[Page]) -> bool:
+    """Whether each page speaks of another: what they share is about the site."""
+    names = [
+        _plain(node, ("name",)) or _plain(node, ("headline",))
+        for node in (_first(page, found) for page in pages)
+    ]
+    return len(set(names)) == len(names)
 
 
 def _first(page: Page, found: Found) -> dict[str, Any]:

@@ -126,3 +126,14 @@ def noun(text: str) -> str:
     if word.endswith("ies"):
         return word[:-3] + "y"
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def common_kind(urls: list[str]) -> list[str]:
+    """Of the URLs those that are of the most common kind, by their first piece and number of pieces."""
+    kinds: dict[tuple[str, int], list[str]] = {}
+    for url in urls:
+        path = url.split("/", 3)[3].partition("?")[0].split("/")
+        first = path[0] if len(path) > 1 else re.sub(r"\d+", "0", path[0]) if "." in path[0] else ""
+        kinds.setdefault((first, len(path)), []).append(url)
+    best = max(kinds.values(), key=len)
+    return best if 2 * len(best) > len(urls) else urls

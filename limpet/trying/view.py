@@ -96,11 +96,9 @@ def _times(trial: Trial) -> str:
     assert response is not None
     steps = [("fetch", trial.fetching)]
     if response.first:
-        steps = [
-            ("connect", response.connect),
-            ("wait", response.first - response.connect),
-            ("read", max(0.0, trial.fetching - response.first)),
-        ]
+        steps = [("connect", response.connect)] if response.connect else []  # else it is kept from robots.txt
+        steps.append(("wait", response.first - response.connect))
+        steps.append(("read", max(0.0, trial.fetching - response.first)))
     if trial.fetched:
         steps.append(("extract", trial.extracting))
     return ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in steps)

@@ -199,6 +199,46 @@ def test_a_blog_whose_posts_of_a_month_must_not_be_one(tmp_path: Path) -> None:
     assert {record["type"] for record in found} == {"article"}
 
 
+def test_a_sitemap_gives_a_site_of_its_pages(tmp_path: Path) -> None:
+    xml = {"Content-Type": "application/xml"}
+    space = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+    urls = "".join(f"<url><loc>{{url}}/products/{name}</loc></url>" for name in THINGS)
+    pages: dict[str, str | Answer] = {
+        "/index.xml": Answer(
+            f"<sitemapindex {space}><sitemap><loc>{{url}}/1.xml</loc></sitemap></sitemapindex>", headers=xml
+        ),
+        "/1.xml": Answer(f"<urlset {space}><url><loc>{{url}}/about</loc></url>{urls}</urlset>", headers=xml),
+    }
+    with small_site({**linked_data(), **pages}) as web:
+        assert new(tmp_path, web, "/index.xml").code == 0
+        found = export(tmp_path / "shop.py")
+
+    assert_tidy(tmp_path / "shop.py")
+    assert sorted(str(record["key"]) for record in found) == ["S0", "S1", "S2", "S3"]
+
+
+def test_numbers_of_pages_are_the_way_on_where_nothing_says_next(tmp_path: Path) -> None:
+    cards = "".join(
+        f'<div class="card"><a href="/products/{name}">{name}</a> € 1,99</div>' for name in THINGS
+    )
+    pager = '<div class="pages"><b>1</b> <a href="/shop?page=2">2</a> <a href="/shop?page=3">3</a></div>'
+    with small_site({**linked_data(), "/shop": html(cards + pager)}) as web:
+        new(tmp_path, web, "/shop")
+
+    assert 'page.links(".pages a")' in (tmp_path / "shop.py").read_text()
+
+
+def test_whose_site_it_is_is_not_what_its_pages_are_about(tmp_path: Path) -> None:
+    owner = jsonld(**{"@type": "LocalBusiness", "@id": "#us", "name": "The Shop", "description": "Things"})
+    pages = {path: page + owner for path, page in linked_data().items() if isinstance(page, str)}
+    with small_site(pages) as web:
+        new(tmp_path, web, "/shop")
+    text = (tmp_path / "shop.py").read_text()
+
+    assert "def listing(page: Page):" in text
+    assert 'page.jsonld("Product")' in text
+
+
 def test_a_page_in_which_nothing_is_recognised_says_so(tmp_path: Path) -> None:
     with small_site({"/": "<p>hello"}) as web:
         ran = new(tmp_path, web, "/")
