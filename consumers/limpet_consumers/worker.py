@@ -34,6 +34,8 @@ from limpet_consumers.tickets import Tickets
 WORKER_TTL = 20  # seconds; RQ waits for a ticket for 15 less, then says again that the worker lives
 SIGN_OF_LIFE = 5  # seconds between two signs of life of a running slice
 SWEEP = 60.0  # seconds
+MANY = 3  # slices in a row that gave up: then the worker waits before the next
+LONGEST_CALM = 60.0  # seconds
 
 log = logging.getLogger("limpet.worker")
 
@@ -68,6 +70,7 @@ class SliceWorker(Worker):
         self._stopping = StopFlag()
         self._waiting = False
         self._slices = 0
+        self._gave_up = 0  # slices in a row that ended by themselves, and badly
         self._horse_ended_with: int | None = None
         self._swept_at = float("-inf")
         _hush_rq()
@@ -168,11 +171,31 @@ class SliceWorker(Worker):
         return lambda: bool(self._stopping) or orphaned(worker)
 
     def _slice_ended(self, token: str) -> None:
-        if self._horse_ended_with != os.EX_OK:
-            log.warning("slice %s ended with wait status %s", token, self._horse_ended_with)
+        status = self._horse_ended_with
+        if status != os.EX_OK:
+            log.warning("slice %s ended with wait status %s", token, status)
             self._on_horse_death(token)
         with self._or_not(f"slice {token} not signed off"):
             self.tickets.forget_slice(token)
+        # One that was killed is replaced at once; one that gave up by itself would only do so again.
+        self._gave_up = (
+            self._gave_up + 1 if status is not None and os.waitstatus_to_exitcode(status) > 0 else 0
+        )
+        if self._gave_up >= MANY:
+            self._calm_down(min(2.0 ** (self._gave_up - MANY), LONGEST_CALM))
+
+    def _calm_down(self, seconds: float) -> None:
+        """Wait before the next slice, saying that the worker lives; a stop interrupts it."""
+        log.warning("%d slices in a row failed; the next one in %.0f s", self._gave_up, seconds)
+        self._waiting = True
+        try:
+            until = time.monotonic() + seconds
+            while not self._stopping and (left := until - time.monotonic()) > 0:
+                time.sleep(min(left, SIGN_OF_LIFE))
+                with self._or_not("no sign of life"):
+                    self.tickets.touch_worker(self.name)
+        finally:
+            self._waiting = False
 
     def wait_for_horse(self) -> tuple[int | None, int | None, Any]:
         """RQ's verb; keeps how the horse ended (-1: somebody else reaped it)."""

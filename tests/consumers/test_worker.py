@@ -8,6 +8,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import time
 import zlib
 from contextlib import ExitStack
 from dataclasses import replace
@@ -27,7 +28,7 @@ from redis import Redis
 
 from limpet_consumers.entry import connect
 from limpet_consumers.tickets import Tickets
-from limpet_consumers.worker import SliceWorker
+from limpet_consumers.worker import MANY, SliceWorker
 
 pytest_plugins = ["consumers.pool_helpers"]
 
@@ -156,6 +157,26 @@ def test_a_slice_that_raises_is_reported_and_the_next_ticket_runs(
         eventually(lambda: tickets.live() == (1, 0))
         tickets.ensure(1)
         eventually(lambda: stage.heard("ended") == ["w1/2"])
+
+
+def test_slices_that_fail_one_after_the_other_are_spaced_out_and_a_stop_is_heard_meanwhile(
+    server_url: str, tickets: Tickets, stage: Stage
+) -> None:
+    stage.set_mode("raise")
+    with one_worker(server_url, tickets) as worker:
+
+        def kept_busy() -> int:
+            tickets.ensure(1)
+            return len(stage.heard("deaths"))
+
+        eventually(lambda: kept_busy() >= MANY + 1)  # by now it waits for seconds
+        seen = len(stage.heard("deaths"))
+        for _ in range(20):
+            tickets.ensure(1)
+            time.sleep(0.02)
+        assert len(stage.heard("deaths")) <= seen + 1, "without a pause there would be dozens"
+        worker.terminate()
+        assert worker.wait(timeout=5) == 0
 
 
 def test_the_slice_is_told_its_token_and_runs_in_a_child(
