@@ -40,7 +40,7 @@ def as_json(trial: Trial) -> dict[str, Any]:
         if page is None
         else [
             {"selector": each.css, "required": each.required, "near": page.nearest(each) or None}
-            for each in page.nothing
+            for each in page.missed
         ],
     }
 

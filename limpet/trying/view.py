@@ -13,7 +13,6 @@ from limpet.exits import Exit
 from limpet.shown import one_line, plain
 from limpet.trying.lab import ALLOWED, UNASKED
 from limpet.trying.trial import Kept, Trial
-from limpet.trying.watching import Nothing
 from limpet_store.outcomes import Kind, Outcome
 from limpet_store.records import PartWrite
 
@@ -190,10 +189,7 @@ def _nothing(trial: Trial, whole: bool) -> Iterator[Line]:
     page = trial.page
     if page is None or not page.nothing:
         return
-    first: dict[tuple[str, str], Nothing] = {}
-    for nothing in sorted(page.nothing, key=lambda each: not each.required):
-        first.setdefault((nothing.call, nothing.css), nothing)
-    shown = list(first.values()) if whole else list(first.values())[:MOST_NOTHING]
+    shown = page.missed if whole else page.missed[:MOST_NOTHING]
     for nothing in shown:
         near = page.nearest(nothing)
         word = nothing.css if nothing.required else f"{nothing.css} ({nothing.call}, optional)"

@@ -41,6 +41,14 @@ class Watched(Page):
             self.nothing.append(Nothing("one", css, of, required=absent))
         return found
 
+    @property
+    def missed(self) -> list[Nothing]:
+        """What found nothing, each selector once, those that had to find something first."""
+        first: dict[tuple[str, str], Nothing] = {}
+        for nothing in sorted(self.nothing, key=lambda each: not each.required):
+            first.setdefault((nothing.call, nothing.css), nothing)
+        return list(first.values())
+
     def nearest(self, nothing: Nothing) -> str:
         """What may have been meant, in words; "" where nothing is near."""
         below = getattr(nothing.below, "root", None)
