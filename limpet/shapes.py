@@ -10,6 +10,7 @@ import enum
 import typing
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -117,7 +118,8 @@ class Shape:
         if name not in self.fields:
             return _rejection(record, name, f"{self.cls.__name__} has no such field", value)
         try:
-            return (msgspec.to_builtins(msgspec.convert(value, self.fields[name].hint)),)
+            found = msgspec.convert(value, self.fields[name].hint, dec_hook=_price)
+            return (msgspec.to_builtins(found),)
         except msgspec.ValidationError as error:
             return _rejection(record, name, str(error).replace("`", ""), value)
 
@@ -162,6 +164,18 @@ class Shapes:
         model = getattr(error, "title", "")
         shape = next((shape for shape in self if shape.cls.__name__ == model), None)
         return _of_pydantic(error, shape.type_) if shape else None
+
+
+def _price(hint: Any, value: Any) -> Any:
+    """A `limpet.values.Price` again, the one class of ours that a field may have. Raises TypeError for what is none."""
+    import msgspec
+
+    from limpet.values import Price
+
+    if hint is Price and isinstance(value, dict) and value.keys() == {"amount", "currency"}:
+        convert = msgspec.convert
+        return Price(convert(value["amount"], Decimal), convert(value["currency"], str | None))
+    raise TypeError(f"Expected {hint.__name__}, got {type(value).__name__}")
 
 
 def _fields(cls: type) -> dict[str, Field]:

@@ -11,6 +11,7 @@ import pytest
 
 from limpet import Record, Rejection, Site, SiteError
 from limpet.load import load_site
+from limpet.values import Price
 from limpet_store.items import Fetched
 
 
@@ -150,6 +151,40 @@ def test_a_typed_dict_says_which_fields_a_record_must_have():
     found = extracted(site, give)
     assert found.records == [Record("offer", "a", {"shop": "a", "price": 1.0})]
     assert [(each.key, each.field) for each in found.rejections] == [("b", "price"), ("c", "kind")]
+
+
+def priced(price):
+    site = Site("shop", hosts=["h"])
+
+    @site.record("offer", key="sku")
+    @dataclass
+    class Offer:
+        sku: str
+        price: Price | None
+
+    def give(page):
+        yield Record("offer", data={"sku": "S-1", "price": price})
+
+    return one(site, give)
+
+
+@pytest.mark.parametrize("price", [Price(Decimal("12.50"), "EUR"), Price(Decimal("3"), None), None])
+def test_a_field_may_be_a_price(price):
+    assert priced(price) == Record("offer", "S-1", {"sku": "S-1", "price": price and dict(price)})
+
+
+@pytest.mark.parametrize(
+    ("price", "reason"),
+    [
+        ("12.50", "Expected Price, got str"),
+        ({"amount": "12.50"}, "Expected Price, got dict"),
+        ({"amount": "much", "currency": "EUR"}, "Invalid decimal string"),
+        ({"amount": "1", "currency": 978}, "Expected str | null, got int"),
+    ],
+)
+def test_what_is_no_price_is_rejected_where_one_belongs(price, reason):
+    found = priced(price)
+    assert (found.field, found.reason) == ("price", reason)
 
 
 def test_a_variant_has_several_fields_as_its_key():
