@@ -23,6 +23,7 @@ from limpet_store.items import JSON, Fetched, Link
 
 TYPE_CHECKING = False  # as in `typing`; what reads values is imported when the first is read
 if TYPE_CHECKING:
+    from limpet.feeds import FeedEntry
     from limpet.structured.nodes import Nodes
     from limpet.values import DecimalSign, Order, Price
 
@@ -417,6 +418,17 @@ class Page:
         from limpet.structured import opengraph
 
         return opengraph.read(self._root, self._absolute)
+
+    def feed(self) -> list[FeedEntry]:
+        """The entries of an RSS or Atom feed, in order: `id`, `link` (absolute), `title`, `published`, `updated`
+        (ISO 8601) and `summary`, each None where the feed says nothing.
+
+        Common mistakes are read past. What is no feed, or was cut, raises ExtractError. For more than that, hand
+        `io.BytesIO(page.body)` to a library like feedparser (bytes that look like a path it would open).
+        """
+        from limpet import feeds
+
+        return feeds.parse(self.body, self._content_type, self.url)
 
     @cached_property
     def _jsonld(self) -> Nodes:
