@@ -15,6 +15,7 @@ Block = Callable[[Seen], Iterator[object]]
 
 
 def fields(table: Table, where: str, setting: Setting, word: str = "field") -> dict[str, Read]:
+    """The readers of a table's values by name; `where` and `word` name their places."""
     place = Table({}, where, table.mistakes)
     found = {name: field(given, place, f"{word} {name!r}", setting) for name, given in table.given.items()}
     return {name: read for name, read in found.items() if read is not None}
@@ -39,6 +40,7 @@ def each(table: Table, setting: Setting) -> tuple[Each, Setting]:
 
 
 def when(table: Table, setting: Setting) -> Read | None:
+    """Whether an item counts; None where all do."""
     return condition(table.given["when"], table, "when", setting) if "when" in table else None
 
 

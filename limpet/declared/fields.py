@@ -33,24 +33,26 @@ def field(given: Any, where: Table, name: str, setting: Setting) -> Read | None:
     place_kind = kind_of(table, setting)
     type_ = type_of(table.given)
     if type_ not in convert.OPTIONS:
-        table.wrong(f"unknown type {type_!r}{near(str(type_), convert.OPTIONS)}")
+        table.wrong(f"unknown type {type_!r}{near(type_, convert.OPTIONS)}")
         return None
-    options = _options(table, str(type_))
-    default = _default(table, str(type_), place_kind)
+    options = _options(table, type_)
+    default = _default(table, type_, place_kind)
     if place_kind is None or len(where.mistakes) > known:
         return None
     if place_kind == "css":
         css = selector(table)
-        return None if css is None else _on_page(css, str(type_), options, default)
+        return None if css is None else _on_page(css, type_, options, default)
     found = place(table, place_kind, setting)
     if found is None:
         return None
-    return _elsewhere(found, convert.converter(str(type_), options, found.label), default)
+    return _elsewhere(found, convert.converter(type_, options, found.label), default)
 
 
-def type_of(given: Mapping[str, Any]) -> Any:
-    """The type of a field that is spelled out."""
-    return given.get("type", "text" if any(name in given for name in _TEXTS) else "json")
+def type_of(given: Any) -> str:
+    """The type of a field that is spelled out; "" for what is none."""
+    if not isinstance(given, dict):
+        return ""
+    return str(given.get("type", "text" if any(name in given for name in _TEXTS) else "json"))
 
 
 def condition(given: Any, where: Table, name: str, setting: Setting) -> Read | None:
@@ -177,7 +179,8 @@ def _elsewhere(found: Place, read: convert.Convert, default: Any) -> Read:
             return read(there, seen.page)
         if default is not _NOTHING:
             return default
-        errors = found.errors(seen)
-        return Unreadable(found.label, "", "; ".join(errors[:3])) if errors else Missing(found.label)
+        if errors := found.errors(seen):
+            return Unreadable(found.label, "", "; ".join(["nothing is there", *errors[:3]]))
+        return Missing(found.label)
 
     return value

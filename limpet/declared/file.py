@@ -20,6 +20,7 @@ from limpet.site import Site
 from limpet_store.errors import SiteError, UsageError
 from limpet_store.secret import Secret
 
+_FUNCTIONS = frozenset({"session", "transport"})
 _SITE = frozenset(inspect.signature(Site).parameters)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
@@ -51,12 +52,13 @@ def site_of(source: bytes, path: Path) -> Site:
     top.only(("site", "tune", "page"))
     names = frozenset(name for page in _tables(top) if isinstance(name := page.get("name"), str))
     site = _site(top)
+    _tune(site or Site("unknown", (), hosts=["localhost"]), top.below("tune"))
     codes = {str(page.get("name")): code_of(page) for page in _tables(top)}
     seen: set[str] = set()
     for table in top.each("page"):
         name = _name(table, seen)
         found = patterns(table)
-        done = plan(table, names)
+        done = plan(table, found, names)
         if site is not None and not mistakes:
             site.declare(name, found, done, codes[name])
     if mistakes or site is None:
@@ -97,21 +99,16 @@ def _site(top: Table) -> DeclaredSite | None:
         return None
     table = top.below("site")
     table.only(_SITE)
-    missing = [
-        name for name in ("name", "seeds") if name not in table and not (name == "seeds" and "hosts" in table)
-    ]
-    for name in missing:
-        table.wrong(f"{name} is missing")
-    if missing:
+    for name in _FUNCTIONS & set(table.given):
+        table.wrong(f"{name} is made by a function: that takes a site file in Python")
+    if not table.word("name", needed=True) or _FUNCTIONS & set(table.given):
         return None
     try:
         given = {name: _with_secrets(value) for name, value in table.given.items() if name in _SITE}
-        site = DeclaredSite(**{"seeds": [], **given})
+        return DeclaredSite(**given)
     except UsageError as error:
         table.wrong(str(error).removeprefix("Site: "))
         return None
-    _tune(site, top.below("tune"))
-    return site
 
 
 def _tune(site: Site, table: Table) -> None:

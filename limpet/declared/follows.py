@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from parsel import Selector
+
 from limpet.declared import blocks
 from limpet.declared.blocks import Block
 from limpet.declared.fields import spelled_out, type_of
@@ -17,13 +19,11 @@ from limpet_store.items import Link
 
 Targets = Callable[[Seen, Any, Mapping[str, Any], Mapping[str, Any]], Iterable[Link]]
 TARGETS = ("css", "json", "path", "jsonld", "microdata", "embedded", "opengraph")
-KEYS = (
-    *TARGETS,
-    *("url", "each", "when", "to", "data", "priority", "merge"),
-)
+KEYS = (*TARGETS, "url", "each", "when", "to", "data", "priority", "merge")
 
 
 def links(table: Table, setting: Setting) -> Block:
+    """What gives the links that a table says."""
     table.only(KEYS)
     each, below = blocks.each(table, setting)
     when = blocks.when(table, below)
@@ -74,9 +74,8 @@ def _targets(table: Table, setting: Setting) -> Targets:
 
 
 def _to(page: Page, target: Any, more: Mapping[str, Any]) -> Link:
-    """A link to what an item of `each` is: an element, or a URL in JSON."""
-    is_json = target is None or isinstance(target, (bool, int, float, list, dict))
-    return NoLink(reason="no link") if is_json and not hasattr(target, "root") else page.link(target, **more)
+    """A link to an element, or to a URL in JSON; other JSON is no link."""
+    return page.link(target, **more) if isinstance(target, (str, Selector)) else NoLink(reason="no link")
 
 
 def _template(table: Table, setting: Setting) -> Fill | None:

@@ -39,10 +39,10 @@ class Plan:
                 yield Rejection(type_, "", str(error))
 
 
-def plan(table: Table, names: frozenset[str]) -> Plan:
-    """What a page's table says; `names` are those of all pages."""
+def plan(table: Table, fitting: list[str], names: frozenset[str]) -> Plan:
+    """What the table of a page with these patterns says; `names` are those of all pages."""
     table.only(KEYS)
-    params = [_params(pattern) for pattern in table.words("pattern")] or [{}]
+    params = [_params(pattern) for pattern in fitting] or [{}]
     common = frozenset.intersection(*map(frozenset, params))
     digits = frozenset(name for name in common if all(each[name] == "int" for each in params))
     setting = Setting(common, digits, names)
@@ -57,9 +57,7 @@ def plan(table: Table, names: frozenset[str]) -> Plan:
 
 def patterns(table: Table) -> list[str]:
     """The page's patterns."""
-    found = table.words("pattern")
-    if "pattern" not in table:
-        table.wrong("pattern is missing")
+    found = table.words("pattern", needed=True)
     for text in found:
         try:
             Pattern(text)

@@ -156,9 +156,9 @@ def _constant(table: Table) -> Place | None:
 
 
 def _with_path(table: Table, kind: str) -> Place | None:
-    names = (table.word(kind),) if kind == "embedded" else tuple(table.words(kind))
+    names = (table.word(kind),) if kind == "embedded" else tuple(table.words(kind, needed=True))
     step = _path(table, "path") if "path" in table else _same
-    if not all(names) or step is None:
+    if not names or not all(names) or step is None:
         return None
     label = f"{kind} {' or '.join(names)}" + (f": {table.given['path']}" if "path" in table else "")
     if kind == "embedded":

@@ -54,20 +54,24 @@ class Table:
             return default
         return value
 
-    def word(self, key: str, default: str = "", *, needed: bool = False) -> str:
-        """A text that is not empty, or `default`."""
-        value: str = self.get(key, str, default)
-        if (needed and key not in self.given) or (key in self.given and value == "" != default):
-            self.wrong(f"{key} is missing" if key not in self.given else f"{key} is empty")
+    def word(self, key: str, *, needed: bool = False) -> str:
+        """A text that is not empty; "" where there is none."""
+        value: str = self.get(key, str, "")
+        if needed and key not in self.given:
+            self.wrong(f"{key} is missing")
+        elif self.given.get(key) == "":
+            self.wrong(f"{key} is empty")
         return value
 
-    def words(self, key: str) -> list[str]:
+    def words(self, key: str, *, needed: bool = False) -> list[str]:
         """A list of texts; one alone may stand without the list."""
         value = self.given.get(key, [])
         found = [value] if isinstance(value, str) else value
         if not isinstance(found, list) or not all(isinstance(word, str) and word for word in found):
             self.wrong(f"{key} is {value!r}; a text or a list of texts is needed")
             return []
+        if needed and not found:
+            self.wrong(f"{key} is {'empty' if key in self.given else 'missing'}")
         return found
 
     def below(self, key: str, name: str | None = None) -> Table:
