@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from limpet.engine import Engine
 from limpet.exits import Exit, say, verdict
 from limpet.pool import Pool
-from limpet.progress import Progress
+from limpet.progress import EVERY_PLAIN, Progress
 from limpet.shown import one_line, plain, seconds
 from limpet.stopping import Stopping
 from limpet_producer import enqueue
 from limpet_store import rounds, sample, standing, summary
 from limpet_store.content import canonical_json, content_hash
 from limpet_store.errors import FrontierError, ServerRefused
+from limpet_store.items import Link
 from limpet_store.message import rfc3339
 from limpet_store.store import StoreReborn, wall_ms
 from limpet_store.summary import counted
@@ -73,7 +74,7 @@ class Crawl:
     def _prepare(self) -> bool:
         """Seeds, round, limit; False when there is nothing to do."""
         engine, store = self.engine, self.store
-        enqueue.seeds(store, engine.site.entries, engine.rules, now=engine.now())
+        enqueue.seeds(store, _told(engine.site.entries), engine.rules, now=engine.now())
         store.follow(engine.rules, now=engine.now())
         again = sample.choose(store, self.wish.sample, engine.now())
         if again:
@@ -269,6 +270,16 @@ class Crawl:
             say(f"stopped early: {self._ending}")
             return Exit.STOPPED_EARLY
         return verdict(facts, pending=rounds.pending(self.store))
+
+
+def _told(entries: Iterable[Link]) -> Iterator[Link]:
+    """The seeds, with a sign of life now and then: a function may give millions."""
+    said = time.monotonic()
+    for count, link in enumerate(entries, 1):
+        yield link
+        if count % enqueue.CHUNK == 0 and time.monotonic() - said > EVERY_PLAIN:
+            said = time.monotonic()
+            say(f"{counted(count, 'seed')} so far")
 
 
 def _hash(codes: Mapping[str, str]) -> str:
