@@ -21,6 +21,11 @@ def one_line(text: str, width: int = 200) -> str:
     return first if len(first) <= width else first[: width - 1] + "…"
 
 
+def blame(field: str, reason: str) -> str:
+    """The reason of a rejection, with the field to blame, unless it names that itself."""
+    return reason if not field or field in reason else f"{field}: {reason}"
+
+
 def seconds(value: float) -> str:
     """A duration as people say it."""
     if value < 90:

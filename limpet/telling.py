@@ -8,7 +8,7 @@ from typing import Any
 
 from limpet.engine import Engine
 from limpet.looking import Glimpse
-from limpet.shown import one_line
+from limpet.shown import blame, one_line
 from limpet.waiting import reasons
 from limpet_consumers import robots
 from limpet_store import alike, story
@@ -111,7 +111,7 @@ def _part(part: str) -> str:
 def _rejection(found: dict[str, Any]) -> str:
     name = " ".join(filter(None, (found.get("type"), found.get("key"), found.get("url"))))
     value = f" ({found['value']!r})" if found["value"] else ""
-    return f"{name}{name and ': '}{found['reason']}{value}, {rfc3339(found['at'])}"
+    return f"{name}{name and ': '}{blame(found['field'], found['reason'])}{value}, {rfc3339(found['at'])}"
 
 
 def of_record(store: Store, facts: RecordFacts) -> Iterator[Line]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from limpet.shown import one_line
+from limpet.shown import blame, one_line
 
 MOST = 5  # lines of one kind
 NAMES = {"links": "link", "rejections": "rejection"}
@@ -68,7 +68,8 @@ def _line(item: Any) -> str:
     if isinstance(item, str):
         return item
     name = " ".join(filter(None, (item.get("type"), item.get("key"))))
-    return f"{name}: {item.get('reason')}" if name else str(item.get("reason"))
+    reason = blame(item.get("field", ""), item.get("reason", ""))
+    return f"{name}: {reason}" if name else reason
 
 
 def _json(value: Any) -> str:

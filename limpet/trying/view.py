@@ -10,7 +10,7 @@ import click
 
 from limpet import encoding
 from limpet.exits import Exit
-from limpet.shown import one_line, plain
+from limpet.shown import blame, one_line, plain
 from limpet.trying.lab import ALLOWED, UNASKED
 from limpet.trying.trial import Kept, Trial
 from limpet_store.outcomes import Kind, Outcome
@@ -169,7 +169,11 @@ def _records(trial: Trial, whole: bool) -> Iterator[Line]:
     for rejection in outcome.rejections if whole else outcome.rejections[:MOST_REJECTIONS]:
         name = " ".join(filter(None, (rejection.type, rejection.key)))
         value = f" ({rejection.value!r})" if rejection.value else ""
-        yield "rejected", one_line(f"{name}{name and ': '}{rejection.reason}{value}", 400), "red"
+        yield (
+            "rejected",
+            one_line(f"{name}{name and ': '}{blame(rejection.field, rejection.reason)}{value}", 400),
+            "red",
+        )
     if len(outcome.rejections) > MOST_REJECTIONS and not whole:
         yield "", f"and {len(outcome.rejections) - MOST_REJECTIONS} more rejections", "red"
     if outcome.kind is Kind.DONE and not (outcome.parts or outcome.rejections or trial.kept):

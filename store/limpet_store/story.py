@@ -19,8 +19,8 @@ PARTS_OF_PAGE = """SELECT r.type, r.key, r.version, r.gone, p.part, p.last_seen 
 JOIN records r ON r.id = p.record WHERE p.page = ? ORDER BY r.type, r.key, p.part LIMIT ?"""
 PARTS_OF_RECORD = """SELECT p.part, p.page, g.url, p.last_seen, p.fence, p.data FROM parts p
 JOIN pages g ON g.id = p.page WHERE p.record = ? ORDER BY p.part"""
-REJECTED = "SELECT type, key, reason, value, at FROM rejections WHERE page = ? ORDER BY n"
-REJECTED_RECORD = """SELECT g.url, r.reason, r.value, r.at FROM rejections r JOIN pages g ON g.id = r.page
+REJECTED = "SELECT type, key, field, reason, value, at FROM rejections WHERE page = ? ORDER BY n"
+REJECTED_RECORD = """SELECT g.url, r.field, r.reason, r.value, r.at FROM rejections r JOIN pages g ON g.id = r.page
 WHERE r.type = ? AND r.key = ? LIMIT 10"""
 MESSAGES = """SELECT seq, messages FROM outbox WHERE n > 0 AND seq > ? AND seq <= ? AND instr(messages, ?)
 ORDER BY seq"""
@@ -173,7 +173,7 @@ def contributions(store: Store, page_id: int) -> list[Contribution]:
 
 def rejections(store: Store, page_id: int) -> list[dict[str, Any]]:
     """What was rejected on the page's newest visit."""
-    names = ("type", "key", "reason", "value", "at")
+    names = ("type", "key", "field", "reason", "value", "at")
     return [dict(zip(names, row, strict=True)) for row in store.db.rows(REJECTED, (page_id,))]
 
 
@@ -205,7 +205,7 @@ def parts(store: Store, record: str) -> list[Part]:
 
 def rejections_of(store: Store, record: RecordFacts) -> list[dict[str, Any]]:
     """Pages on whose newest visit the record was rejected."""
-    names = ("url", "reason", "value", "at")
+    names = ("url", "field", "reason", "value", "at")
     rows = store.db.rows(REJECTED_RECORD, (record.type, record.key))
     return [dict(zip(names, row, strict=True)) for row in rows]
 

@@ -205,6 +205,16 @@ def test_an_unfinished_crawl_may_still_find_the_page(crawled: Path, shop: ShopSe
     assert told[1] == "1 page still to be read: the crawl is not finished, and one of them may"
 
 
+def test_a_rejected_record_is_told_with_its_page_and_on_its_page(crawled: Path, shop: ShopServer) -> None:
+    row = "(6, 0, 'product', 'LP-00003', 'price', 'no number', 'x', 0)"
+    edit(crawled, f"INSERT INTO rejections (page, n, type, key, field, reason, value, at) VALUES {row}")
+    url = str(ask(crawled, "SELECT url FROM pages WHERE id = 6")[0][0])
+    told = "price: no number ('x'), 1970-01-01T00:00:00.000Z"
+
+    assert said(crawled, url, "rejected") == [f"product LP-00003: {told}"]
+    assert said(crawled, "LP-00003", "rejected") == [f"{url}: {told}"]
+
+
 def test_a_dead_page_says_why(crawled: Path, shop: ShopServer) -> None:
     edit(
         crawled,

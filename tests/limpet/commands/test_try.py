@@ -96,6 +96,22 @@ def test_a_rejection_names_the_selector_and_its_nearest_miss(shop: ShopServer, t
     assert found["rejections"][0]["key"] == "LP-00001"
 
 
+def test_a_record_that_does_not_fit_its_shape_names_the_field(shop: ShopServer, tmp_path: Path) -> None:
+    body = 'yield Record("product", data={"sku": page.one(".sku"), "price": page.one(".name")})'
+    site = write_site(tmp_path / "site", shop.first_page, body)
+    shape = '@site.record("product", key="sku")\nclass Product:\n    sku: str\n    price: float\n'
+    text = site.read_text().replace("site.tune(lease=3)", f"@@{shape}").replace("@@@", "@")
+    site.write_text(
+        "from dataclasses import dataclass\n" + text.replace("class Product", "@dataclass\nclass Product")
+    )
+
+    ran = limpet("try", site, f"{shop.url}/product/1")
+
+    assert ran.code == 3
+    assert "price" in lines(ran.out, "rejected")[0]
+    assert "'Rough kettle 1'" in lines(ran.out, "rejected")[0]
+
+
 def test_links_that_are_dropped_are_told_with_the_reason(
     serve: Callable[..., SmallSite], tmp_path: Path
 ) -> None:
