@@ -164,6 +164,23 @@ def test_a_kill_in_the_middle_of_a_large_sitemap_loses_and_doubles_nothing(
         assert looked.returncode == 0, looked.stdout
 
 
+def test_seeds_that_a_function_gives_are_all_there_after_a_kill_half_way(docs: Docs, tmp_path: Path) -> None:
+    count = 30_000
+    seeds = f'lambda: (f"{docs.url}/doc/{{n}}" for n in range({count}))'
+    text = SITE.format(url=docs.url).replace(f'["{docs.url}/"]', seeds).replace(", lastmod=True", "")
+    there = "SELECT count(*) FROM pages WHERE key LIKE '%/doc/%'"
+    with Crawl(tmp_path, text, name="docs") as crawl:
+        for least in (1_000, 10_000):
+            crawl.start("--limit", "5")
+            eventually(lambda more=least: crawl.has(f"{there} HAVING count(*) >= {more}"))
+            crawl.kill_everything()
+            ((rows,),) = crawl.ask(there)
+            assert least <= rows < count, "the kill came too late"
+            assert rows % 1_000 == 0
+        crawl.run("--limit", "5")
+        assert crawl.ask(there) == [(count,)], crawl.said
+
+
 def _let_live(poll: Callable[[], int | None], seconds: float) -> None:
     """A random moment of its life is what is wanted here: time, not an event."""
     until = time.monotonic() + seconds
