@@ -244,6 +244,11 @@ class Site:
             self.user_agent = _honest_agent(contact)
 
     @property
+    def given(self) -> tuple[Link, ...]:
+        """The entries that the site file spells out; none that a function gives."""
+        return self._entries
+
+    @property
     def entries(self) -> Iterable[Link]:
         """The pages and sitemaps that a crawl starts from; a function is called. Raises SiteError when it fails."""
         return chain(self._entries, seeding.called(self._function)) if self._function else self._entries

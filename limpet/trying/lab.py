@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Self, cast
 
 from limpet.site import Site
@@ -17,11 +18,11 @@ from limpet_consumers.login import Access
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.step import Step, Timing
 from limpet_consumers.ways import way_of
-from limpet_store.admission import Discovery, Scope, discover
+from limpet_store.admission import Discovery, Scope, discover, discovery
 from limpet_store.attempts import Attempt, PageRow
 from limpet_store.canonical import Address, admit
 from limpet_store.errors import UsageError
-from limpet_store.items import JSON
+from limpet_store.items import JSON, Link
 from limpet_store.outcomes import Kind, Outcome
 from limpet_store.store import wall_ms
 
@@ -140,9 +141,13 @@ class Lab:
 def walk(
     lab: Lab, url: str, *, to: str | None = None, data: JSON = None, follow: bool = False
 ) -> Iterator[Trial]:
-    """Try a page, where it redirects to, and with `follow` the first link to each handler that was not met yet."""
-    kind = "sitemap" if url in _sitemaps(lab.site) else "page"
-    waiting = [row_for(url, handler=to, data=data, kind=kind)]
+    """Try a page, where it redirects to, and with `follow` the first link to each handler that was not met yet.
+
+    A URL that the site starts from is asked for as the site file says: it may be a POST.
+    """
+    start = next((each for each in lab.site.given if each.url == url), Link(url))
+    start = replace(start, to=to or start.to, data=start.data if data is None else data)
+    waiting = [row_of(discovery(start, admit(url), parent=None, depth=0))]
     met: set[str | None] = {None}
     while waiting:
         row: PageRow | None = waiting.pop(0)
@@ -155,10 +160,6 @@ def walk(
             if kept.handler not in met and kept.allowed:
                 met.add(kept.handler)
                 waiting.append(row_of(kept.page))
-
-
-def _sitemaps(site: Site) -> Collection[str]:
-    return site.sitemaps if isinstance(site.sitemaps, tuple) else ()
 
 
 def first_of(site: Site) -> str:
