@@ -11,18 +11,22 @@ if TYPE_CHECKING:
     from limpet.requesting import graphql, request
     from limpet.site import VERSION as __version__
     from limpet.site import Site
+    from limpet_consumers.http import FetchFailed, Request, Response
     from limpet_store.errors import ExtractError, LimpetError, SiteError, StoreError, URLRejected, UsageError
     from limpet_store.items import Link, Record, Rejection
     from limpet_store.secret import Secret as secret
 
 __all__ = [
     "ExtractError",
+    "FetchFailed",
     "LimpetError",
     "Link",
     "MissingValue",
     "Page",
     "Record",
     "Rejection",
+    "Request",
+    "Response",
     "Site",
     "SiteError",
     "StoreError",
@@ -38,6 +42,7 @@ _PLACES = {
     "limpet.page": ("MissingValue", "Page"),
     "limpet.site": ("Site", "VERSION"),
     "limpet.requesting": ("graphql", "request"),
+    "limpet_consumers.http": ("FetchFailed", "Request", "Response"),
     "limpet_store.items": ("Link", "Record", "Rejection"),
     "limpet_store.secret": ("Secret",),
 }

@@ -7,9 +7,9 @@ import re
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from limpet.page import Page
+from limpet.settings import proxy_url
 from limpet_store.errors import ExtractError, SiteError
 from limpet_store.items import Fetched
 from limpet_store.secret import Secret
@@ -43,18 +43,6 @@ def proxy(given: Any, problems: list[str]) -> str | Secret | None:
     except ValueError as error:
         problems.append(f"proxy: {error}")
         return None
-
-
-def proxy_url(text: Any) -> str:
-    """The URL of a proxy, as it was given. Raises ValueError, which does not quote it: it may hold a password."""
-    try:
-        parts = urlsplit(text if isinstance(text, str) else "")
-        known = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        known = False
-    if not known:
-        raise ValueError("not the URL of a proxy (http://host:port, http://user:password@host:port)")
-    return str(text)
 
 
 def factory(name: str, given: Any, problems: list[str]) -> Callable[[], Any] | None:

@@ -17,6 +17,7 @@ class Consume(Crawl):
         self._until_done = until_done
 
     def _prepare(self) -> bool:
+        self._lift()
         self._say_changed_code()
         return True
 

@@ -12,12 +12,14 @@ from limpet.pool import Pool
 from limpet.progress import EVERY_PLAIN, Progress
 from limpet.shown import one_line, plain, seconds
 from limpet.stopping import Stopping
+from limpet_consumers.ways import check_secrets
 from limpet_producer import enqueue
 from limpet_store import rounds, sample, standing, summary
 from limpet_store.content import canonical_json, content_hash
 from limpet_store.errors import FrontierError, ServerRefused
 from limpet_store.items import Link
 from limpet_store.message import rfc3339
+from limpet_store.retry import LOGINS
 from limpet_store.store import StoreReborn, wall_ms
 from limpet_store.summary import counted
 
@@ -55,6 +57,7 @@ class Crawl:
     def run(self) -> Exit:
         """Crawl; returns how it ended."""
         engine = self.engine
+        check_secrets(engine.site)
         say(f"{engine.site.name}: state in {engine.place}")
         _ = engine.server
         engine.presence()
@@ -76,6 +79,7 @@ class Crawl:
         engine, store = self.engine, self.store
         enqueue.seeds(store, _told(engine.site.entries), engine.rules, now=engine.now())
         store.follow(engine.rules, now=engine.now())
+        self._lift()
         again = sample.choose(store, self.wish.sample, engine.now())
         if again:
             say(f"{counted(again, 'page')} that an earlier sample left out")
@@ -91,6 +95,12 @@ class Crawl:
                 return False
         self._make_due()
         return True
+
+    def _lift(self) -> None:
+        """Somebody has looked: logins that failed are tried again."""
+        lifted = self.store.lift(now=self.engine.now())
+        if lifted:
+            say(f"logins had failed on {counted(lifted, 'host')}: tried again")
 
     def _is_over(self, current: rounds.Round) -> bool:
         """Whether the round is finished, or has nothing left but pages that were tried in it and failed."""
@@ -251,8 +261,12 @@ class Crawl:
             return False
         if self._unlisted():
             return False
-        self._ending = f"nothing is due before {rfc3339(due)}" if due else "every host is paused"
+        self._ending = f"nothing is due before {rfc3339(due)}" if due else self._closed()
         return True
+
+    def _closed(self) -> str:
+        held = any(host.held for host in standing.hosts(self.store, wall_ms())[1])
+        return "no login works" if held else "every host is paused"
 
     # -- after
 
@@ -265,7 +279,12 @@ class Crawl:
             return self._stopping.code
         if self._ending:
             for host in standing.hosts(self.store, wall_ms())[1]:
-                if host.error:
+                if host.held:
+                    say(one_line(f"{host.origin} is held after {LOGINS} failed logins; {host.error}"))
+                    say(
+                        f"mend the login or the secret, then run `limpet {self.again} {self.engine.site_file}` again"
+                    )
+                elif host.error:
                     say(one_line(f"{host.origin} does not answer as it should: {host.error}"))
             say(f"stopped early: {self._ending}")
             return Exit.STOPPED_EARLY

@@ -156,6 +156,8 @@ def _settings(chosen: Settings, *, named: bool) -> Iterator[tuple[str, str]]:
             value = database_path(chosen.home, "<crawl>")
         if name == "redis_url":
             value = shown(value) if value else "embedded"
+        if name == "proxy" and value:
+            value = shown(value)
         origin = chosen.origins[name]
         told = origin if variable in origin else f"{origin}; {variable}"
         yield option or name, f"{value if value is not None else 'none'}  ({told})"

@@ -44,6 +44,8 @@ class Engine:
         self.settings = settings.load(self.site.name, site_file, flags=flags)
         if self.settings.contact:
             self.site.reach(self.settings.contact)
+        bundle = self.settings.ca_bundle
+        self.site.go_through(self.settings.proxy, str(bundle) if bundle else None)
         self.rules = HostRules(
             delay=self.site.delay, max_in_flight=self.site.max_in_flight, robots=self.site.robots
         )
@@ -222,7 +224,7 @@ def worker_flags(engine: Engine) -> list[str]:
 
 
 def worker_environ(engine: Engine) -> dict[str, str]:
-    """What goes to a worker by its environment: the Redis URL may hold a password, which `ps` would show."""
+    """What goes to a worker by its environment: the URLs may hold passwords, which `ps` would show."""
     chosen = engine.settings
-    values = {"redis_url": chosen.redis_url or "", "contact": chosen.contact or ""}
-    return {settings.NAMES[name][1]: value for name, value in values.items()}
+    names = ("redis_url", "contact", "proxy", "ca_bundle")
+    return {settings.NAMES[name][1]: str(getattr(chosen, name) or "") for name in names}

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from limpet.home import database_path, default_home
 from limpet_store.errors import UsageError
+from limpet_store.secret import keep_out
 
 # setting: (option, environment variable)
 NAMES = {
@@ -17,6 +19,8 @@ NAMES = {
     "redis_url": ("--redis", "LIMPET_REDIS_URL"),
     "store_path": ("--store", "LIMPET_STORE_URL"),
     "workers": ("--workers", "LIMPET_WORKERS"),
+    "proxy": ("", "LIMPET_PROXY"),
+    "ca_bundle": ("", "LIMPET_CA_BUNDLE"),
     "contact": ("", "LIMPET_CONTACT"),  # a property of the machine or the site file, not of a command
 }
 MOST_WORKERS = 4  # by default; more is asked for
@@ -34,6 +38,10 @@ class Settings:
     redis_url: str | None  # None: the embedded server
     store_path: Path  # the SQLite file
     workers: int
+    proxy: str | None  # the URL of an HTTP proxy; it may hold a password
+    ca_bundle: (
+        Path | None
+    )  # the authorities to trust instead of the usual ones: a file, or a folder of hashed ones
     contact: str | None  # for the User-Agent: a URL or an address
     color: bool
     origins: Mapping[str, str]
@@ -61,6 +69,8 @@ def load(
         redis_url=choice.of("redis_url", _redis_url, None),
         store_path=choice.of("store_path", _store_path, database_path(home, crawl)),
         workers=choice.of("workers", _workers, min(usable_cpus(), MOST_WORKERS)),
+        proxy=choice.of("proxy", _proxy, None),
+        ca_bundle=choice.of("ca_bundle", _bundle, None),
         contact=choice.of("contact", _text, None),
         color=not env.get("NO_COLOR"),
         origins=choice.origins,
@@ -139,6 +149,33 @@ def _workers(value: Any, _: Path) -> int:
     if workers < 1:
         raise ValueError(f"a number of workers of at least 1 is needed, not {value!r}")
     return workers
+
+
+def proxy_url(text: Any) -> str:
+    """The URL of a proxy, as it was given. Raises ValueError, which does not quote it: it may hold a password."""
+    try:
+        parts = urlsplit(text if isinstance(text, str) else "")
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        known = False
+    if not known:
+        raise ValueError("not the URL of a proxy (http://host:port, http://user:password@host:port)")
+    return str(text)
+
+
+def _proxy(value: Any, _: Path) -> str:
+    url = proxy_url(value)
+    if password := urlsplit(url).password:
+        keep_out(unquote(password), "LIMPET_PROXY")
+    keep_out(url, "LIMPET_PROXY")
+    return url
+
+
+def _bundle(value: Any, base: Path) -> Path:
+    path = Path(os.path.abspath(base / Path(value).expanduser()))
+    if not path.exists():
+        raise ValueError(f"{path}: no such file of certificates")
+    return path
 
 
 def _text(value: Any, _: Path) -> str | None:

@@ -8,6 +8,7 @@ from limpet_consumers.plugged import Plugged
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.sessions import SessionTransport
 from limpet_consumers.transport import Transport
+from limpet_store.secret import Secret
 
 Closing = Transport | SessionTransport | Plugged
 
@@ -28,3 +29,10 @@ def way_of(site: SiteRuntime) -> Closing:
     if wants_session:
         return SessionTransport(site, **options)
     return Transport(network=site.network, **options)
+
+
+def check_secrets(site: SiteRuntime) -> None:
+    """Raise SecretMissing for a secret that every request needs and that is not there."""
+    for value in (*site.headers.values(), *site.cookies.values(), site.network.proxy):
+        if isinstance(value, Secret):
+            value.reveal()

@@ -37,6 +37,8 @@ def test_the_origin_of_each_value_is_kept() -> None:
         "redis_url": "flag --redis",
         "store_path": "default",
         "workers": "environment LIMPET_WORKERS",
+        "proxy": "default",
+        "ca_bundle": "default",
         "contact": "site",
     }
 
