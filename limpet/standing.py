@@ -121,6 +121,7 @@ def as_json(status: Status) -> dict[str, Any]:
         "at": rfc3339(status.at),
         "problems": list(status.problems()),
         "pages": {state: counts.states.get(state, 0) for state in STATES},
+        "sitemaps": dict(counts.sitemaps),
         "dead": {
             reason: {"count": count, "example": url} for reason, (count, url) in sorted(counts.dead.items())
         },

@@ -52,6 +52,8 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
     counts = status.counts
     yield "crawl", one_line(f"{status.crawl} ({status.site_file})")
     yield "pages", _pages(status)
+    if counts.sitemaps:
+        yield "sitemaps", ", ".join(f"{counts.sitemaps[s]:,} {s}" for s in STATES if s in counts.sitemaps)
     rate = f", {counts.repeat_rate:.2f} for each record" if counts.repeat_rate else ""
     yield (
         "records",

@@ -83,7 +83,7 @@ def _handler(engine: Engine, facts: PageFacts) -> Iterator[Line]:
 def _origin(store: Store, facts: PageFacts) -> Iterator[Line]:
     above = story.ancestors(store, facts)
     if not above:
-        yield "found", "as a seed, or enqueued" if facts.kind == "page" else "with its host"
+        yield "found", "with its host" if facts.kind == "robots" else "as a seed, or enqueued"
         return
     how = f" by {counted(facts.hops, 'redirect')}" if facts.hops else ""
     yield "found", f"on {above[0].canonical}{how}, depth {facts.depth}"
@@ -174,7 +174,9 @@ def _obstacles(engine: Engine, store: Store, address: Address) -> Iterator[str]:
         if unread := story.unread(store):
             yield f"{counted(unread, 'page')} still to be read: the crawl is not finished, and one of them may"
     if site.match(address.canonical) is None:
-        yield "no pattern of the site fits it: it would be fetched and read by nobody"
+        yield "no pattern of the site fits it: it would be read by nobody, and sitemaps that list it leave it out"
+        for url, count in alike.dropping(store, "no handler"):
+            yield f"{counted(count, 'page')} without a handler listed by {url}"
 
 
 def shown(lines: Iterable[Line]) -> Iterator[Line]:

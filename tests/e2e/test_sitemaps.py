@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import random
 import subprocess
 import sys
@@ -89,6 +90,12 @@ def docs() -> Iterator[Docs]:
     server.server_close()
 
 
+def limpet(crawl: Crawl, command: str, *options: str) -> str:
+    """What another command says of the crawl."""
+    words = [sys.executable, "-m", "limpet", command, str(crawl.site), *options]
+    return subprocess.run(words, capture_output=True, text=True, timeout=60).stdout
+
+
 def crawl_of(docs: Docs, folder: Path) -> Crawl:
     return Crawl(folder, SITE.format(url=docs.url), name="docs")
 
@@ -112,6 +119,10 @@ def test_a_site_is_crawled_by_what_its_robots_txt_names_and_only_what_changed_la
         assert "sitemaps: 2 done" in crawl.said
         assert "1 link not followed: no handler" in crawl.said
         assert set(Counter(docs.asked).values()) == {1}
+        assert "sitemaps: 2 done" in limpet(crawl, "status")
+        assert json.loads(limpet(crawl, "status", "--json"))["sitemaps"] == {"done": 2}
+        assert "1 page without a handler listed by" in limpet(crawl, "show", f"{docs.url}/about")
+        assert "on " + docs.url + "/docs.xml.gz" in limpet(crawl, "show", f"{docs.url}/doc/1")
         docs.asked.clear()
         changed = plain.replace(b"/doc/7</loc><lastmod>2020-01-01", b"/doc/7</loc><lastmod>2020-01-02")
         docs.bodies["/docs.xml.gz"] = gzip.compress(changed.replace(b"/doc/9<", b"/none<"))
@@ -155,13 +166,7 @@ def test_a_kill_in_the_middle_of_a_large_sitemap_loses_and_doubles_nothing(
         done = crawl.ask("SELECT count(*) FROM pages WHERE key LIKE '%/doc/%' AND state = 'done'")[0][0]
         assert 0 < done <= 30
         assert docs.asked.count("/big.xml") <= 1 + crawl.in_flight
-        looked = subprocess.run(
-            [sys.executable, "-m", "limpet", "verify", str(crawl.site)],
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert looked.returncode == 0, looked.stdout
+        assert "FAILED" not in limpet(crawl, "verify")
 
 
 def test_seeds_that_a_function_gives_are_all_there_after_a_kill_half_way(docs: Docs, tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from limpet.demo.shop import ShopServer
 from limpet.engine import Engine
 
 FIELDS = [
-    "crawl", "site_file", "store", "at", "problems", "pages", "dead", "failing", "in_flight", "next_due", "records",
-    "versions", "rejected", "unmatched", "stale", "requests", "repeat_rate", "round", "hosts_total", "hosts",
+    "crawl", "site_file", "store", "at", "problems", "pages", "sitemaps", "dead", "failing", "in_flight", "next_due",
+    "records", "versions", "rejected", "unmatched", "stale", "requests", "repeat_rate", "round", "hosts_total", "hosts",
     "workers", "redis", "lag",
 ]  # fmt: skip
 RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -48,6 +48,7 @@ def test_json_is_stable_and_complete(crawled: Path) -> None:
         assert RFC3339.fullmatch(time)
     assert list(found["hosts"][0]) == [
         "host", "delay", "max_in_flight", "paused", "blocked_until", "resting", "error", "robots_unknown",
+        "held",
     ]  # fmt: skip
 
 
