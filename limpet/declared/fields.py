@@ -17,7 +17,7 @@ from limpet.values import NotRead, Unreadable
 Read = Callable[[Seen, Any], Any]
 _TEXTS = ("css", "opengraph", "param", "page")  # where a text stands; elsewhere any JSON may
 _NOTHING: Any = object()
-_KEYS = (*PLACES, "type", "default", "optional", *dict.fromkeys(sum(convert.OPTIONS.values(), ())))
+KEYS = (*PLACES, "type", "default", "optional", *dict.fromkeys(sum(convert.OPTIONS.values(), ())))
 
 
 def spelled_out(given: Any, alone: str) -> Any:
@@ -29,7 +29,7 @@ def field(given: Any, where: Table, name: str, setting: Setting) -> Read | None:
     """The reader of a field; None with a mistake noted."""
     known = len(where.mistakes)
     table = Table(spelled_out(given, setting.alone), f"{where.where}, {name}", where.mistakes)
-    table.only(_KEYS)
+    table.only(KEYS)
     place_kind = kind_of(table, setting)
     type_ = type_of(table.given)
     if type_ not in convert.OPTIONS:
@@ -45,7 +45,8 @@ def field(given: Any, where: Table, name: str, setting: Setting) -> Read | None:
     found = place(table, place_kind, setting)
     if found is None:
         return None
-    return _elsewhere(found, convert.converter(type_, options, found.label), default)
+    read = None if type_ == "json" else convert.converter(type_, options, found.label)
+    return _elsewhere(found, read, default)
 
 
 def type_of(given: Any) -> str:
@@ -64,7 +65,7 @@ def condition(given: Any, where: Table, name: str, setting: Setting) -> Read | N
         css = selector(table)
         return None if css is None else _is_there(css)
     found = place(table, kind, setting) if kind else None
-    return None if found is None else lambda seen, below: bool(found.first(seen, below))
+    return None if found is None else lambda seen, below: not _is_nothing(found.get(seen, below) or None)
 
 
 def _options(table: Table, type_: str) -> dict[str, Any]:
@@ -169,18 +170,26 @@ def _element(below: Any) -> Selector | None:
     return below if isinstance(below, Selector) else None
 
 
-def _elsewhere(found: Place, read: convert.Convert, default: Any) -> Read:
+def _elsewhere(found: Place, read: convert.Convert | None, default: Any) -> Read:
+    get = found.get
+
     def value(seen: Seen, below: Any) -> Any:
         try:
-            there = found.first(seen, below)
+            there = get(seen, below)
         except MissingValue as error:  # it is there and is no literal
             return Unreadable(found.label, "", str(error))
-        if there is not None:
-            return read(there, seen.page)
-        if default is not _NOTHING:
-            return default
-        if errors := found.errors(seen):
-            return Unreadable(found.label, "", "; ".join(["nothing is there", *errors[:3]]))
-        return Missing(found.label)
+        if _is_nothing(there):
+            return _absent(found, seen) if default is _NOTHING else default
+        return read(there, seen.page) if read else there
 
     return value
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or (type(value) is str and not value.strip())
+
+
+def _absent(found: Place, seen: Seen) -> Missing:
+    if errors := found.errors(seen):
+        return Unreadable(found.label, "", "; ".join(["nothing is there", *errors[:3]]))
+    return Missing(found.label)

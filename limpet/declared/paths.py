@@ -2,7 +2,7 @@
 
     items[0].name   items[*].name   "@type"   "product-id"   offers[?currency == 'EUR'].price | [0]   @
 
-Without functions nothing can fail when a path is followed, and what is asked for stays a place.
+Without functions what is asked for stays a place, and following a path can hardly fail.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from jmespath.exceptions import (  # type: ignore[import-untyped,unused-ignore]
     LexerError,
 )
 
+from limpet.page import MissingValue
 from limpet_store.items import JSON
 
 Path = Callable[[JSON], JSON]  # None where nothing is
@@ -27,15 +28,20 @@ class BadPath(ValueError):
 
 
 def path(text: str) -> Path:
-    """A path as a function. Raises BadPath."""
+    """A path as a function. Raises BadPath; what it gives, MissingValue where a text is compared with a number."""
     try:
         expression = jmespath.compile(text)
     except JMESPathError as error:
         raise BadPath(f"{text!r} is no JMESPath{_why(error)}") from None
-    if any(node["type"] == "function_expression" for node in _nodes(expression.parsed)):
-        raise BadPath(f"{text!r} calls a function; a path only leads to a value")
+    for node in _nodes(expression.parsed):
+        if node["type"] == "function_expression":
+            raise BadPath(f"{text!r} calls a function; a path only leads to a value")
+        if node["type"] == "slice" and node["children"][2] == 0:
+            raise BadPath(f"{text!r}: steps of 0")
     steps = _steps(expression.parsed)
-    return expression.search if steps is None else partial(_walk, steps)
+    if steps is None:
+        return _searching(text, expression.search)
+    return _member(steps[0]) if len(steps) == 1 and isinstance(steps[0], str) else partial(_walk, steps)
 
 
 def _why(error: Any) -> str:
@@ -46,7 +52,7 @@ def _why(error: Any) -> str:
 
 def _nodes(node: Any) -> Iterator[Any]:
     yield node
-    for child in node["children"]:
+    for child in node["children"] if node["type"] != "slice" else ():
         yield from _nodes(child)
 
 
@@ -66,6 +72,20 @@ def _steps(node: Any) -> list[str | int] | None:
             return None
         steps += more
     return steps
+
+
+def _searching(text: str, search: Path) -> Path:
+    def found(value: JSON) -> JSON:
+        try:
+            return search(value)
+        except TypeError as error:
+            raise MissingValue(f"{text!r} cannot be followed here: {error}") from None
+
+    return found
+
+
+def _member(name: str) -> Path:
+    return lambda value: value.get(name) if isinstance(value, dict) else None
 
 
 def _walk(steps: list[str | int], value: JSON) -> JSON:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from limpet.declared.tables import Table, near
 from limpet.page import Page
 from limpet_store.items import JSON
 
-Roots = Callable[["Seen", Any], list[JSON]]
+Get = Callable[["Seen", Any], JSON]  # from a page and the item of `each`; None where nothing is
 PLACES = (  # keys of a field
     "css",
     "json",
@@ -71,23 +71,16 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place that is no selector: `path`, from each of `roots`. `label` names it to people."""
+    """A place that is no selector. `label` names it to people."""
 
     label: str
-    roots: Roots
-    path: Path
+    get: Get
+    every: Callable[[Seen], Iterable[JSON]] | None = None  # where there may be more than `get` gives
     errors: Callable[[Seen], list[str]] = lambda seen: []  # what could not be read there
-
-    def first(self, seen: Seen, below: Any) -> JSON:
-        """What the first root has there; None where nothing is, or only whitespace."""
-        roots = self.roots(seen, below)
-        value = self.path(roots[0]) if roots else None
-        return None if isinstance(value, str) and not value.strip() else value
 
     def items(self, seen: Seen, below: Any) -> Iterator[JSON]:
         """What is there, lists opened."""
-        for root in self.roots(seen, below):
-            value = self.path(root)
+        for value in self.every(seen) if self.every else (self.get(seen, below),):
             if isinstance(value, list):
                 yield from value
             elif value is not None:
@@ -136,14 +129,14 @@ def place(table: Table, kind: str, setting: Setting) -> Place | None:
     text = table.word(kind)
     if not text:
         return None
-    if kind in _ROOTS:
+    if kind in _BY_PATH:
         step = _path(table, kind)
-        return None if step is None else Place(text, _ROOTS[kind], step)
+        return None if step is None else Place(text, _BY_PATH[kind](step))
     known = {"param": setting.params, "page": frozenset({"url"})}.get(kind)
     if known is not None and text not in known:
         table.wrong(f"{kind} {text!r} is not there{near(text, known)}")
         return None
-    return Place(f"{kind} {text}", _NAMED[kind], _name(text))
+    return Place(f"{kind} {text}", _BY_NAME[kind](text))
 
 
 def _constant(table: Table) -> Place | None:
@@ -152,7 +145,7 @@ def _constant(table: Table) -> Place | None:
     except clean.Refused as error:
         table.wrong(str(error))
         return None
-    return Place("value", lambda seen, below: [value], _same)
+    return Place("value", lambda seen, below: value)
 
 
 def _with_path(table: Table, kind: str) -> Place | None:
@@ -162,10 +155,19 @@ def _with_path(table: Table, kind: str) -> Place | None:
         return None
     label = f"{kind} {' or '.join(names)}" + (f": {table.given['path']}" if "path" in table else "")
     if kind == "embedded":
-        return Place(label, lambda seen, below: [seen.embedded(names[0])], step)
-    return Place(
-        label, lambda seen, below: seen.nodes(kind, names), step, lambda seen: seen.nodes(kind, names).errors
-    )
+        return Place(label, lambda seen, below: step(seen.embedded(names[0])))
+    return _nodes(label, kind, names, step)
+
+
+def _nodes(label: str, kind: str, types: tuple[str, ...], step: Path) -> Place:
+    def first(seen: Seen, below: Any) -> JSON:
+        found = seen.nodes(kind, types)
+        return step(found[0]) if found else None
+
+    def every(seen: Seen) -> Iterable[JSON]:
+        return map(step, seen.nodes(kind, types))
+
+    return Place(label, first, every, lambda seen: seen.nodes(kind, types).errors)
 
 
 def _path(table: Table, key: str) -> Path | None:
@@ -181,17 +183,13 @@ def _same(value: JSON) -> JSON:
     return value
 
 
-def _name(text: str) -> Path:
-    return lambda value: value.get(text)
-
-
-_ROOTS: Mapping[str, Roots] = {
-    "json": lambda seen, below: [seen.json],
-    "path": lambda seen, below: [below],
-    "data": lambda seen, below: [seen.page.data],
+_BY_PATH: Mapping[str, Callable[[Path], Get]] = {
+    "json": lambda step: lambda seen, below: step(seen.json),
+    "path": lambda step: lambda seen, below: step(below),
+    "data": lambda step: lambda seen, below: step(seen.page.data),
 }
-_NAMED: Mapping[str, Roots] = {
-    "opengraph": lambda seen, below: [seen.opengraph],
-    "param": lambda seen, below: [seen.page.params],
-    "page": lambda seen, below: [{"url": seen.page.url}],
+_BY_NAME: Mapping[str, Callable[[str], Get]] = {
+    "opengraph": lambda name: lambda seen, below: seen.opengraph.get(name),
+    "param": lambda name: lambda seen, below: seen.page.params.get(name),
+    "page": lambda name: lambda seen, below: seen.page.url,
 }

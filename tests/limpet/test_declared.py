@@ -1,11 +1,14 @@
 """A declared site reads pages as its Python twin does: each key of the format, once."""
 
+import inspect
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from limpet import SiteError
+from limpet import Site, SiteError
+from limpet.declared import convert, fields, follows, pages, places, records
 from limpet.demo.serving import Shop
 from limpet.load import load_site
 from limpet_store.items import Fetched, Link, Record
@@ -125,6 +128,7 @@ def test_a_field_reads_what_is_there(load, field, expected):
         ('{ embedded = "__STATE__", path = "stock", type = "bool" }', "neither true nor false"),
         ('{ embedded = "__STATE__", path = "open", type = "int" }', "a bool, not text"),
         ('{ data = "none" }', "nothing at 'none'"),
+        ('{ embedded = "__STATE__", path = "tags[?@ > `1`]", optional = true }', "'tags[?@ > `1`]' cannot be followed"),
     ],
 )  # fmt: skip
 def test_a_field_that_is_not_there_or_not_of_its_type_rejects_the_record(load, field, reason):
@@ -267,6 +271,8 @@ def test_links_are_followed(load, follow, links):
         ('{ url = "?x={c}", data = { c = { json = "items" } } }', [], {}, 1),
         ('{ url = "/p/{n+1}", when = { json = "meta.more" } }', [Link(f"{P}2")], {}, 0),
         ('{ url = "/p/{n+1}", when = { json = "meta.last" } }', [], {}, 0),
+        ('{ url = "/p/{n+1}", when = { json = "items[1].name" } }', [], {}, 0),
+        ('{ url = "/p/{n+1}", when = { json = "items[9:]" } }', [], {}, 0),
         ('{ url = "?page={n+1}", data = { n = { json = "meta.page", type = "int" } } }',
          [Link(f"{P}1?page=2", None, {"n": 1})], {}, 0),
     ],
@@ -412,3 +418,43 @@ def test_a_file_is_not_run_and_leaves_its_name_alone(load, tmp_path):
     assert load(PAGE, name="SHOP.TOML").name == "t"
     with pytest.raises(SiteError, match="no such file"):
         load_site(tmp_path / "none.toml")
+
+
+DOCUMENT = (ROOT / "docs/declarative.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("text", re.findall(r"^```toml\n(.*?)^```$", DOCUMENT, re.M | re.S))
+def test_a_block_of_the_document_is_a_site_that_knows_its_seeds(load, text):
+    site = load(text, site="")
+    assert site.seeds
+    assert all(site.match(seed) for seed in site.seeds)
+
+
+def test_every_key_place_type_and_argument_is_in_the_document():
+    known = [*pages.KEYS, *follows.KEYS, *records.KEYS, *places.PLACES, *convert.OPTIONS, *fields.KEYS]
+    for name in {*known, *inspect.signature(Site).parameters}:
+        assert re.search(rf"`{name}[`\s]", DOCUMENT), name
+
+
+def test_the_paginated_api_of_the_document_is_read_to_its_end(load):
+    (text,) = [
+        text for text in re.findall(r"^```toml\n(.*?)^```$", DOCUMENT, re.M | re.S) if "api-shop" in text
+    ]
+    site = load(text, site="")
+    item = {
+        "id": 7,
+        "name": "tea",
+        "price": 2.5,
+        "attributes": [{"name": "color", "value": "red"}],
+        "updated_at": 86400,
+    }
+    for more, links in ((True, ["products?page=2", "product/7/reviews"]), (False, ["product/7/reviews"])):
+        body = json.dumps({"items": [item], "has_more": more, "meta": {"warehouse": "A"}}).encode()
+        found = site.extract(
+            Fetched(site.seeds[0], 200, {"content-type": "application/json"}, body, "products")
+        )
+        assert [link.url.removeprefix("https://api.example/") for link in found.links] == links
+    assert found.rejections == []
+    data = {"id": 7, "name": "tea", "price": {"amount": "2.5", "currency": "USD"}, "color": "red", "warehouse": "A",
+            "updated": "1970-01-02T00:00:00+00:00"}  # fmt: skip
+    assert found.records == [Record("product", 7, data)]

@@ -140,6 +140,7 @@ FOLLOW = 'css = "a"\nto = "product"'
         (PRICE, 'price = { json = "a-b" }', IN_FIELD + "json 'a-b' is no JMESPath: column 2; names with other signs a"),
         (PRICE, 'price = { json = "a.b[" }', IN_FIELD + "json 'a.b[' is no JMESPath"),
         (PRICE, 'price = { json = "length(a)" }', IN_FIELD + "json 'length(a)' calls a function; a path only leads"),
+        (PRICE, 'price = { json = "a[::0]" }', IN_FIELD + "json 'a[::0]': steps of 0"),
         (PRICE, 'price = { jsonld = 5 }', IN_FIELD + "jsonld is 5; a text or a list of texts is needed"),
         (PRICE, 'price = { jsonld = [] }', IN_FIELD + "jsonld is empty"),
         (PRICE, 'price = { param = "m" }', IN_FIELD + "param 'm' is not there; there is n"),
