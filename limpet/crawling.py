@@ -233,10 +233,14 @@ class Crawl:
 
     def _unlisted(self) -> bool:
         """Make due, after all else, what sitemaps were to speak of and did not; whether there was any."""
-        count = rounds.rest(self.store, self.engine.now()) if self.engine.site.lastmod else 0
-        if count:
+        if not self.engine.site.lastmod:
+            return False
+        try:
+            count = rounds.rest(self.store, self.engine.now())
+        except (FrontierError, StoreReborn):
+            return True  # the next look will tell
+        if count:  # the workers relay it
             say(f"{counted(count, 'page')} that no sitemap lists any more: looked at again")
-            self.engine.relay()
         return count > 0
 
     def _limit_reached(self) -> bool:
