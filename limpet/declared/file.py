@@ -28,6 +28,10 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 class DeclaredSite(Site):
     """A Site whose handlers are tables: their code is what the tables say, and nothing of ours."""
 
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._tables: dict[str, str] = {}  # page -> code
+
     def declare(self, name: str, fitting: list[str], plan: Plan, code: str) -> None:
         """Register a page."""
 
@@ -37,12 +41,11 @@ class DeclaredSite(Site):
         handler.__name__ = name
         for pattern in fitting:
             self.page(pattern)(handler)
-        self._declared = {**getattr(self, "_declared", {}), name: code}
+        self._tables[name] = code
 
     def code(self, handler: str | None) -> str:
         """A hash of the page's table, in whatever order and layout; "" for None or a name that is not there."""
-        declared: Mapping[str, str] = getattr(self, "_declared", {})
-        return declared.get(handler or "", "")
+        return self._tables.get(handler or "", "")
 
 
 def site_of(source: bytes, path: Path) -> Site:
