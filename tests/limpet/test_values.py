@@ -529,6 +529,18 @@ def test_text_that_a_handler_has_already_is_read_likewise():
     ]
 
 
+@pytest.mark.parametrize("amount", ["12", "12.5", "1299", "0.1", "1.234", "0.0000001", "1e3"])
+def test_a_number_that_json_has_already_is_the_price(amount):
+    found = values.price(json.loads(amount), currency="EUR", decimal=",")
+    assert found.amount == Decimal(amount)
+    assert values.number(json.loads(amount)) == json.loads(amount)
+
+
+@pytest.mark.parametrize("amount", [True, float("nan"), float("inf"), [5]])
+def test_what_is_no_number_of_json_is_no_price_either(amount):
+    assert isinstance(values.price(amount), Unreadable)
+
+
 def test_a_long_text_does_not_push_the_reason_out():
     def product(view):
         return Record("product", "a", {"n": view.number("p")})
