@@ -24,6 +24,7 @@ TRIES: dict[str, list[list[str]]] = {
         ["/product/5", "--data", '["Kettles"]'],
     ],
     "json_api": [["--follow"]],
+    "jsonld_shop": [["/"], *([f"/jersey/{n}"] for n in (0, 1, 2, 3, 4, 9, 13))],
 }
 
 
