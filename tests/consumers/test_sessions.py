@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 import requests
-from consumers.test_transport import OK, PACKED, Contexts, serving
-from consumers.test_transport import contexts as contexts
+from raw_server import OK, PACKED, Contexts, serving
+from raw_server import contexts as contexts
 from requests.adapters import HTTPAdapter
 from requests.auth import HTTPDigestAuth
+from small_proxy import proxy
 from small_site import Answer, small_site
 
 from limpet import Site, secret
@@ -127,9 +128,9 @@ def test_what_is_not_whole_is_a_failure_for_pages_and_logins(raw: bytes) -> None
 
 def test_a_redirect_is_no_page_of_the_session_and_its_body_is_not_read_without_end() -> None:
     endless = b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 99999999\r\n\r\n" + b"x" * 200_000
-    with serving(lambda peer: peer.sendall(endless)) as (url, asked):
-        with pytest.raises(FetchFailed, match="larger than"):
-            over(site(url, session=requests.Session)).fetch(ask(url), 5)
+    too_large = pytest.raises(FetchFailed, match="larger than")
+    with serving(lambda peer: peer.sendall(endless)) as (url, asked), too_large:
+        over(site(url, session=requests.Session)).fetch(ask(url), 5)
     assert len(asked) == 1
 
 
@@ -215,7 +216,7 @@ def test_a_login_ends_at_its_deadline_and_follows_redirects() -> None:
 
 def test_a_session_factory_that_fails_is_the_hosts_failure_and_no_crash() -> None:
     for factory in (lambda: 1 / 0, lambda: "no session"):
-        with pytest.raises(FetchFailed, match="no session: (ZeroDivision|Usage)Error") as failure:
+        with pytest.raises(FetchFailed, match=r"no session: (ZeroDivision|Usage)Error") as failure:
             over(site("http://club.example/", session=factory)).fetch(Request("http://club.example/"), 5)  # type: ignore[arg-type]
         assert failure.value.host
 
@@ -241,8 +242,6 @@ def test_threads_share_the_cookies() -> None:
 
 @pytest.fixture
 def proxied() -> Iterator[tuple[str, list[str]]]:
-    from consumers.proxy import proxy
-
     with proxy() as found:
         yield found
 
@@ -282,17 +281,15 @@ def test_tls_goes_through_a_tunnel_and_ends_at_the_server(
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # of the server
 def test_a_certificate_that_is_not_trusted_says_what_to_set(contexts: Contexts) -> None:
     server, authority = contexts
-    with serving(lambda peer: peer.sendall(OK + LENGTH), server) as (there, _):
-        with pytest.raises(FetchFailed, match="not trusted: LIMPET_CA_BUNDLE names the authorities"):
-            Transport().fetch(ask(there), 5)
+    refused = pytest.raises(FetchFailed, match="not trusted: LIMPET_CA_BUNDLE names the authorities")
+    with serving(lambda peer: peer.sendall(OK + LENGTH), server) as (there, _), refused:
+        Transport().fetch(ask(there), 5)
     with serving(lambda peer: peer.sendall(OK + LENGTH), server) as (there, _):
         trusting = Transport(network=Network(ca_bundle=str(authority)))
         assert trusting.fetch(ask(there), 5).body == b"ok"
 
 
 def test_a_proxy_that_fails_is_named_and_its_password_is_not(contexts: Contexts) -> None:
-    from consumers.proxy import proxy
-
     with pytest.raises(FetchFailed) as failure:
         through("http://me:hidden-word@127.0.0.1:1").fetch(ask("http://127.0.0.1:2/"), 5)
     assert failure.value.reason == "no connection through the proxy of LIMPET_PROXY: connection refused"
