@@ -108,12 +108,12 @@ def limpet(ctx: click.Context) -> None:
 
 def site_argument(command: F) -> F:
     """The site file."""
-    return click.argument("site_file", type=click.Path(path_type=Path), metavar="SITE.PY")(command)
+    return click.argument("site_file", type=click.Path(path_type=Path), metavar="SITE")(command)
 
 
 def optional_site_argument(command: F) -> F:
     """The site file, or None: then the one in this folder is meant."""
-    return click.argument("site_file", type=click.Path(path_type=Path), metavar="[SITE.PY]", required=False)(
+    return click.argument("site_file", type=click.Path(path_type=Path), metavar="[SITE]", required=False)(
         command
     )
 

@@ -109,5 +109,6 @@ def say(line: str) -> None:
 
 
 def _say_error(text: str) -> None:
-    """Always one line, whoever worded it."""
-    say(f"limpet: {plain(' '.join(text.split()))}")
+    """One line for each mistake, whoever worded it; several are told apart by `;` and a line's end."""
+    for mistake in text.split(";\n"):
+        say(f"limpet: {plain(' '.join(mistake.split()))}")

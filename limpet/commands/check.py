@@ -24,7 +24,7 @@ PAGES = Path("tests/pages")  # beside the site file
 @click.argument("folder", required=False, type=click.Path(path_type=Path), metavar="[FOLDER]")
 @click.option("--update", is_flag=True, help="What the pages give now is what is expected from now on.")
 def command(site_file: Path, folder: Path | None, update: bool) -> int:
-    """Run the handlers on the pages that `limpet try --save` kept in FOLDER (default: tests/pages beside SITE.PY), and
+    """Run the handlers on the pages that `limpet try --save` kept in FOLDER (default: tests/pages beside SITE), and
     compare with what they gave then. No network is used. Exit code 1 if one differs.
     """
     site = load_site(site_file)

@@ -24,7 +24,7 @@ from limpet.engine import Engine
 )
 @place_options
 def command(site_file: Path, workers: int | None, until_done: bool, **options: Any) -> int:
-    """Work on the crawl of SITE.PY with a pool of workers, beside others that reach the same Redis and store.
+    """Work on the crawl of SITE with a pool of workers, beside others that reach the same Redis and store.
 
     The store is a file, so these are on one machine, in one container or several.
 

@@ -55,7 +55,7 @@ def command(
     refresh: bool,
     **options: Any,
 ) -> int:
-    """Crawl the site of SITE.PY with a pool of workers.
+    """Crawl the site of SITE with a pool of workers.
 
     An unfinished round is finished; a finished one is left alone unless --refresh or --every asks for the next. A
     crawl that is already running is joined.

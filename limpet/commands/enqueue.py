@@ -42,7 +42,7 @@ def command(
     priority: int,
     **options: Any,
 ) -> int:
-    """Add pages to the crawl of SITE.PY; it need not have run yet, and may be running.
+    """Add pages to the crawl of SITE; it need not have run yet, and may be running.
 
     A line is a URL or a JSON object with "url" and, if wanted, "to", "data" and "priority". Blank lines and lines
     that begin with # are skipped. A known page is left alone. The exit code is 2 when every line is wrong.

@@ -34,7 +34,7 @@ from limpet_store.store import Store
 def command(site_file: Path | None, machine: bool, check: bool, problems: bool, **options: Any) -> int:
     """Problems first, then pages by state, records, hosts, and how far Redis lags behind the store.
 
-    Without SITE.PY the one in this folder is meant. Nothing is started and nothing changed.
+    Without SITE the one in this folder is meant. Nothing is started and nothing changed.
     """
     if site_file is None:
         site_file = site_here(Path.cwd())

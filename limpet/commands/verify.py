@@ -25,7 +25,7 @@ WORDS = {True: "ok", False: "FAILED", None: "skipped"}
 @site_argument
 @place_options
 def command(site_file: Path, **options: Any) -> int:
-    """Check what limpet promises on the data of SITE.PY: one line for each invariant, and exit code 1 if one fails.
+    """Check what limpet promises on the data of SITE: one line for each invariant, and exit code 1 if one fails.
 
     It may run while workers do, and changes nothing. What concerns Redis is skipped when none answers.
     """

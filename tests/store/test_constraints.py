@@ -27,7 +27,7 @@ URL = "http://127.0.0.1/a"
             "UNIQUE",
         ),
         ("UPDATE meta SET fence = fence - 1", "meta_fence_rises"),
-        ("INSERT INTO meta SELECT 2, schema, 1, crawl, 'x', 1, 0, 0, 0, NULL FROM meta", "meta_one_row"),
+        ("INSERT INTO meta SELECT 2, schema, 1, crawl, 'x', 1, 0, 0, 0, NULL, NULL FROM meta", "meta_one_row"),
         ("UPDATE pages SET fence = 0", "pages_fence_rises"),
         ("UPDATE pages SET open = 1", "pages_open_is_pending"),
         ("UPDATE pages SET state = 'lost'", "pages_state"),

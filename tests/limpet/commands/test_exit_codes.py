@@ -135,7 +135,7 @@ def test_a_command_that_is_mistyped_gets_the_nearest_one(tmp_path: Path) -> None
 
 
 def test_a_missing_argument_is_wrong_use() -> None:
-    assert_wrong_use(limpet("crawl"), "SITE.PY")
+    assert_wrong_use(limpet("crawl"), "SITE")
 
 
 def test_a_complete_crawl_ends_with_0_and_once_more_with_0_and_no_request(

@@ -75,7 +75,7 @@ def test_problems_come_first(crawled: Path) -> None:
         "UPDATE pages SET state = 'pending', open = 1 WHERE id = 4",
         "UPDATE pages SET code = ':' WHERE id = 5",
         "UPDATE pages SET code = 'product:older' WHERE id = 6",
-        "INSERT INTO rejections VALUES (6, 0, 'product', 'k', 'no price', '', 0)",
+        "INSERT INTO rejections VALUES (6, 0, 'product', 'k', 'price', 'no price', '', 0)",
         f"UPDATE hosts SET blocked_until = {now} + 615000, rests = 1, error = 'time-out'",
     )
 
@@ -101,7 +101,7 @@ def test_problems_come_first(crawled: Path) -> None:
 
 
 def test_what_a_page_wrote_cannot_steer_the_terminal(crawled: Path) -> None:
-    edit(crawled, "INSERT INTO rejections VALUES (6, 0, 'product', 'k', 'no \x1b[2J price\nreally', '', 0)")
+    edit(crawled, "INSERT INTO rejections VALUES (6, 0, 'product', 'k', 'price', 'no \x1b[2J price\nreally', '', 0)")
 
     assert ": no \\u001b[2J price\n" in limpet("status", crawled).out
 
@@ -240,7 +240,7 @@ def test_every_problem_is_listed_with_its_url_and_reason(crawled: Path) -> None:
         crawled,
         "UPDATE pages SET state = 'dead', reason = 'failed', error = 'HTTP status 500', status = 500 WHERE id = 3",
         "UPDATE pages SET state = 'pending', failures = 2, error = 'time-out' WHERE id = 4",
-        "INSERT INTO rejections VALUES (2, 0, 'product', 'k', 'no price', '', 0)",
+        "INSERT INTO rejections VALUES (2, 0, 'product', 'k', 'price', 'no price', '', 0)",
     )
 
     found = [json.loads(line) for line in limpet("status", crawled, "--problems").out.splitlines()]
