@@ -117,7 +117,8 @@ def redirect(attempt: Attempt, response: Response, scope: Scope) -> Outcome | No
     if page.hops >= MOST_HOPS:
         return outcome(kind=Kind.DEAD, reason="failed", error=f"more than {MOST_HOPS} redirects")
     abroad = target.authority != admit(page.canonical).authority and target not in scope
-    if page.depth > 0 and abroad:
+    # Of sitemaps those named by the site file or a robots.txt may be anywhere, and so may what they redirect to.
+    if abroad and page.depth > (1 if page.kind == "sitemap" else 0):
         return outcome(kind=Kind.ALIAS, error=target.canonical, dropped={"out of scope": 1})
     return outcome(
         kind=Kind.ALIAS, error=target.canonical, discoveries=(_target(page, target, response.status),)

@@ -83,10 +83,12 @@ def outcome(attempt: Attempt, response: Response, site: SiteRuntime, scope: Scop
             attempt=attempt, kind=kind, status=response.status, reason="failed", error=str(error),
             jitter=random.random(),
         )  # fmt: skip
+    size = scope.size  # before it is asked: it may grow meanwhile
     found, dropped = leads(entries, attempt, site, scope)
     return Outcome(
-        attempt=attempt, kind=Kind.DONE, status=response.status, discoveries=found, dropped=dropped
-    )
+        attempt=attempt, kind=Kind.DONE, status=response.status, discoveries=found, dropped=dropped,
+        scope=size if "out of scope" in dropped else None,
+    )  # fmt: skip
 
 
 def leads(

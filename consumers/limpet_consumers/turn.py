@@ -204,11 +204,11 @@ class Worker:
         return sorted(result.attempts, key=lambda attempt: -attempt.page.delay)
 
     def _follow_scope(self, started: list[Attempt]) -> None:
-        """Where seeds redirect to widens the scope; another worker may have committed that. A robots.txt is read once
-        a round, and whether its sitemaps count depends on the scope of its host."""
+        """Where seeds redirect to widens the scope; another worker may have committed that. What a robots.txt or a
+        sitemap lists is read once a round, so it is read with the newest."""
         now = self.clock.boot()
         widened = any(o.kind is Kind.ALIAS for o in self._finished)
-        matters = any(attempt.page.kind == "robots" for attempt in started)
+        matters = any(attempt.page.kind != "page" for attempt in started)
         if now - self._scoped_at > SCOPE_EVERY or widened or matters:
             self._scope.reload()
             self._scoped_at = now

@@ -127,6 +127,8 @@ def listed(texts: Iterable[str]) -> str:
 class Scope:
     """The authorities whose pages are visited: the site's `hosts`, and those of seeds and their redirects."""
 
+    size = 0  # how many hosts the store has in scope
+
     def __init__(self, db: Database, extra: Iterable[str] = ()) -> None:
         self._db = db
         self._extra = frozenset(extra)
@@ -136,6 +138,7 @@ class Scope:
     def reload(self) -> None:
         """Read again which hosts are in scope; another worker may have widened it."""
         rows = self._db.rows("SELECT scheme, name, port FROM hosts WHERE scope = 1")
+        self.size = len(rows)
         self._found = frozenset(n if p == DEFAULT_PORTS[s] else f"{n}:{p}" for s, n, p in rows)
 
     def __contains__(self, address: Address) -> bool:

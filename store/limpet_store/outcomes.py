@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from limpet_store import charging, handed, hosts, listed, pages, positions, records, retry
+from limpet_store import charging, handed, hosts, listed, pages, positions, records, retry, widened
 from limpet_store.admission import Discovery, HostRules
 from limpet_store.attempts import Attempt
 from limpet_store.database import Database
@@ -54,6 +54,7 @@ class Outcome:
     code: str | None = None
     robots: str | None = None  # the rules that a robots page found
     crawl_delay: int = 0  # milliseconds, from the rules
+    scope: int | None = None  # hosts in scope when links were left out; with more by now it is read again
     logged_in: bool = False  # it has shown that a login works
     login_failed: str | None = None  # why one did not, of a page that is put back
     login_final: bool = False  # and the next one would not either
@@ -120,7 +121,9 @@ def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
     if outcome.kind in STATE:
         _finish(db, outcome, host, context, entry)
         last: Op = ("k", attempt.page.id, host.id, attempt.nonce)
-        if found[4] and attempt.page.merges and outcome.kind in READ_WITH_DATA:  # a parent came in between
+        handed_more = found[4] and attempt.page.merges and outcome.kind in READ_WITH_DATA
+        wider = outcome.scope is not None and outcome.scope < widened.size(db)
+        if handed_more or wider:  # meanwhile
             last = _once_more(db, attempt, context.now)
     elif outcome.kind is Kind.REFUSED:
         moved = found[5] != attempt.page.canonical or bool(found[6])
@@ -137,7 +140,11 @@ def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry:
     page, at = outcome.attempt.page, context.now
     reread = page.code is not None and outcome.code is not None and page.code != outcome.code
     seen = Seen(page.id, page.canonical, outcome.attempt.fence, at, "re-extract" if reread else "content")
+    widens = any(d.widens for d in outcome.discoveries)
+    before = widened.size(db) if widens else 0
     entry.ops += pages.insert(db, outcome.discoveries, context.rules, at, page.round)
+    if widens and widened.size(db) > before:
+        entry.ops += widened.read_again(db, at)
     if outcome.kind in HANDS_DOWN:
         entry.ops += _hand_down(db, outcome, at)
     entry.messages += records.upsert(db, context.source, outcome.parts, seen)
@@ -173,7 +180,7 @@ def _hand_down(db: Database, outcome: Outcome, at: int) -> list[Op]:
 
 
 def _once_more(db: Database, attempt: Attempt, now: int) -> Op:
-    """It was read with less than its parents hand down by now."""
+    """It was read with less than its parents hand down by now, or than is in scope."""
     page = attempt.page
     db.run(ONCE_MORE, (now, page.id))
     return ("p", page.id, page.host, attempt.nonce, now, shift(page.priority))

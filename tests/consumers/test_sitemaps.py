@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from consuming import BASE, Bench, html, moved
 
-from limpet import Page, Record, Site
+from limpet import Link, Page, Record, Site
+from limpet_consumers import sitemaps
 from limpet_consumers.http import Request, Response
+from limpet_producer import enqueue
 from limpet_store import rounds, summary
 from limpet_store.server import Server
 from limpet_store.store import Store, wall_ms
@@ -145,6 +147,25 @@ def test_a_sitemap_that_is_too_long_spoils_the_crawl(crawled: Make, monkeypatch:
     assert facts.dead == {"failed": (1, f"{BASE}/s.xml")}
 
 
+def test_what_is_larger_than_a_sitemap_may_be_is_never_cut(
+    crawled: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = f"{BASE}/p/1\n".encode() * 10
+    monkeypatch.setattr(sitemaps, "MOST_BYTES", len(body) - 1)
+    bench = crawled({"/s.xml": lambda request: Response("", 200, {}, body[: request.most])})
+    assert kinds(bench) == {"/s.xml": "dead"}
+
+
+def test_of_a_long_sitemap_every_page_is_kept_also_beside_known_ones(crawled: Make) -> None:
+    bench = crawled({"/s.xml": pages("/p/1", "/p/1200"), "/p/1": PRODUCT, "/p/1200": PRODUCT})
+    bench.web.answers["/s.xml"] = pages(*(f"/p/{n}" for n in range(1_500)))
+    bench.again()
+    bench.crawl()
+    assert bench.store.db.value("SELECT count(*) FROM pages WHERE kind = 'page'") == 1_500
+    assert max(len(json.loads(ops)) for (ops,) in bench.store.db.rows("SELECT ops FROM outbox")) < 5_000
+    assert len(bench.web.log) == 3 + 1 + 1_500
+
+
 def test_a_redirect_leads_to_one_sitemap_however_it_is_named(crawled: Make) -> None:
     bench = crawled({"/s.xml": moved("/index.xml"), "/index.xml": index("/s.xml", "/index.xml")})
     assert bench.web.log == ["/s.xml", "/index.xml"]
@@ -166,6 +187,7 @@ def test_the_sitemaps_that_robots_txt_names_are_read_on_whatever_host(crawled: M
     assert bench.records().keys() == {"1", "2"}
     assert kinds(bench) == dict.fromkeys(["/s.xml", "/u.xml", f"{CDN}/t.xml", f"{CDN}/t2.xml"], "done")
     assert f"{CDN}/more.xml" not in bench.web.log, "the robots.txt of another host names none of ours"
+    assert f"{CDN}/p/3" not in bench.web.log, "its sitemaps are read, its pages are not ours"
 
 
 @pytest.mark.parametrize(
@@ -188,6 +210,60 @@ def test_the_robots_txt_of_where_a_seed_leads_counts_too(crawled: Make) -> None:
         f"{CDN}/robots.txt": rules("Sitemap: /s.xml"), f"{CDN}/s.xml": pages(f"{CDN}/p/1"), f"{CDN}/p/1": PRODUCT,
     }, seeds=[f"{BASE}/"], sitemaps=True, robots=True)  # fmt: skip
     assert bench.records().keys() == {"1"}
+
+
+def test_what_robots_txt_names_may_be_redirected_anywhere_and_widens_nothing(crawled: Make) -> None:
+    bench = crawled({
+        "/": PRODUCT, "/robots.txt": rules("Sitemap: /s.xml"), "/s.xml": moved(f"{CDN}/s.xml"),
+        f"{CDN}/s.xml": pages("/p/1", f"{CDN}/p/2"), "/p/1": PRODUCT,
+    }, seeds=[f"{BASE}/"], sitemaps=True, robots=True)  # fmt: skip
+    assert bench.records().keys() == {"1"}
+    assert f"{CDN}/p/2" not in bench.web.log
+
+
+def test_another_worker_may_have_widened_the_scope(crawled: Make) -> None:
+    bench = crawled({"/s.xml": pages()}, seeds=[], sitemaps=[f"{BASE}/s.xml"])
+    bench.web.answers |= {"/": moved(f"{CDN}/"), f"{CDN}/": PRODUCT, f"{CDN}/s.xml": pages(f"{CDN}/p/1"),
+                          f"{CDN}/p/1": PRODUCT}  # fmt: skip
+    idle = bench.worker("idle")
+    idle.turn()
+    enqueue.seeds(bench.store, [f"{BASE}/"], idle.hosts, now=wall_ms())
+    busy = bench.worker("busy")
+    while not bench.store.db.rows("SELECT 1 FROM pages WHERE state = 'alias'"):
+        busy.turn()
+    enqueue.seeds(bench.store, [Link(f"{BASE}/t.xml", kind="sitemap")], idle.hosts, now=wall_ms())
+    bench.web.answers["/t.xml"] = pages(f"{CDN}/p/1")
+    bench.crawl(idle)
+    assert bench.records().keys() == {"1"}
+    assert bench.web.log.count("/t.xml") == 1
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_a_sitemap_that_was_read_with_a_smaller_scope_is_read_again(crawled: Make, when: str) -> None:
+    listed, bench = pages(f"{CDN}/p/1"), crawled({"/s.xml": pages()})
+
+    def seed(*_: object) -> Response:
+        """It redirects to where the sitemap's pages are; another worker finds out."""
+        bench.web.answers |= {
+            "/t.xml": listed,
+            "/": moved(f"{CDN}/"),
+            f"{CDN}/": PRODUCT,
+            f"{CDN}/p/1": PRODUCT,
+        }
+        enqueue.seeds(bench.store, [f"{BASE}/"], worker.hosts, now=wall_ms())
+        bench.crawl(bench.worker("other"))
+        return listed
+
+    worker = bench.worker()
+    enqueue.seeds(bench.store, [Link(f"{BASE}/t.xml", kind="sitemap")], worker.hosts, now=wall_ms())
+    bench.web.answers["/t.xml"] = listed if when == "before" else seed
+    bench.crawl(worker)
+    if when == "before":
+        assert dropped(bench, "/t.xml") == {"out of scope": 1}
+        seed()
+    assert bench.records().keys() == {"1"}
+    assert dropped(bench, "/t.xml") == {}
+    assert bench.web.log.count("/t.xml") == 2
 
 
 # -- lastmod
@@ -287,6 +363,32 @@ def test_a_page_that_was_known_before_it_was_listed_is_left_out_too(crawled: Mak
     bench.web.answers["/s.xml"] = pages("/p/1", "/p/2", lastmod=OLD)
     assert again(bench) == ["/p/2", "/s.xml"]
     assert again(bench) == ["/s.xml"]
+
+
+def test_a_page_that_was_asked_for_in_this_round_is_not_again_for_another_listing(two: Bench) -> None:
+    two.site.tune(time_scale=0.001)  # what failed is tried again after 10 ms
+    late = iter([html("", 500), pages("/p/1", lastmod="2020-03-03")])
+    two.web.answers |= {"/s.xml": index("/t.xml", "/u.xml"), "/t.xml": pages("/p/1", lastmod=NEW)}
+    two.web.answers["/u.xml"] = lambda request: next(late)
+    asked = again(two)
+    assert asked.count("/u.xml") == 2
+    assert asked.count("/p/1") == 1
+
+
+def test_what_an_older_round_left_over_is_asked_for_once_in_the_next(crawled: Make) -> None:
+    bench = crawled({"/s.xml": pages("/p/1", lastmod=OLD), "/p/1": html("", 500)}, lastmod=True)
+    store = bench.store
+    assert rounds.supersede(store, wall_ms())
+    rounds.start(store, "test", wall_ms())
+    rounds.refresh(store, wall_ms(), listed=False)
+    with store.db.write():
+        store.db.run("UPDATE pages SET due_at = 0 WHERE state = 'pending'")
+    bench.worker().rebuild(bench.worker().frontier.cursor())
+    bench.web.answers |= {"/p/1": PRODUCT, "/s.xml": pages()}
+    mark = len(bench.web.log)
+    bench.crawl()
+    assert rounds.rest(store, wall_ms()) == 0
+    assert sorted(bench.web.log[mark:]) == ["/p/1", "/s.xml"]
 
 
 def test_the_time_of_a_page_that_leads_to_places_is_not_its_sitemaps_to_say(crawled: Make) -> None:
