@@ -7,7 +7,8 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as in `typing`, whose import would take longer than all of this
 if TYPE_CHECKING:
-    from limpet.page import MissingValue, Page
+    from limpet.missing import MissingValue
+    from limpet.page import Page
     from limpet.requesting import graphql, request
     from limpet.site import VERSION as __version__
     from limpet.site import Site
@@ -39,7 +40,8 @@ __all__ = [
 ]
 
 _PLACES = {
-    "limpet.page": ("MissingValue", "Page"),
+    "limpet.missing": ("MissingValue",),
+    "limpet.page": ("Page",),
     "limpet.site": ("Site", "VERSION"),
     "limpet.requesting": ("graphql", "request"),
     "limpet_consumers.http": ("FetchFailed", "Request", "Response"),

@@ -11,7 +11,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from limpet.page import Missing
+from limpet.missing import Missing
 from limpet_store.items import JSON, Record, Rejection
 
 MAX_HANDED_DOWN = 16_384  # bytes of a link's data as JSON

@@ -11,7 +11,8 @@ from typing import Any
 
 from limpet import clean
 from limpet.links import NoLink
-from limpet.page import MissingValue, Page
+from limpet.missing import MissingValue
+from limpet.page import Page
 from limpet.shapes import Shapes
 from limpet_store.errors import ExtractError
 from limpet_store.items import Extracted, Link, Record, Rejection

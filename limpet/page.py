@@ -13,11 +13,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, NoReturn, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from parsel import Selector, SelectorList
 
-from limpet import encoding, links, markup
+from limpet import encoding, links, markup, requesting
+from limpet.missing import Missing, MissingValue
 from limpet_store.errors import ExtractError
 from limpet_store.items import JSON, Fetched, Link
 
@@ -31,80 +32,6 @@ T = TypeVar("T")
 V = TypeVar("V")
 Below = Selector | SelectorList[Selector]
 _REQUIRED: Any = object()
-
-
-class MissingValue(ExtractError):
-    """Something was computed from a value that is not there."""
-
-
-class Missing(str):
-    """What `Page.one` found nowhere: a string that spoils the record it ends up in, and no more.
-
-    It is false, and string methods that make text of text give it back. It cannot be computed with: a number of
-    it, a split, an f-string, a comparison (but with itself), a search in it, a look-up by it raise MissingValue,
-    which ends the handler there and keeps what was yielded before. Its text is one NUL, which no record may
-    contain, so that what is joined from it is refused too.
-    """
-
-    selector: str
-    shown: object = ""  # what stands there instead
-
-    def __new__(cls, selector: str) -> Missing:
-        self = super().__new__(cls, "\0")
-        self.selector = selector
-        return self
-
-    def __bool__(self) -> bool:
-        return False
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.selector!r})"
-
-    @property
-    def problem(self) -> str:
-        """What is wrong, for the rejection."""
-        return f"nothing at {self.selector!r}"
-
-    def _same(self, *_: object, **__: object) -> Missing:
-        return self
-
-    def _is(self, other: object) -> bool:
-        return self is other or self._refuse()
-
-    def _is_not(self, other: object) -> bool:
-        return self is not other and self._refuse()
-
-    def _refuse(self, *_: object, **__: object) -> NoReturn:
-        raise MissingValue(self.problem)
-
-
-_SAME = (
-    "__str__ __add__ __radd__ __mul__ __rmul__ __mod__ __rmod__ __getitem__ capitalize casefold center "
-    "expandtabs format join ljust lower lstrip removeprefix removesuffix replace rjust rstrip strip swapcase "
-    "title translate upper zfill "
-    "__sub__ __rsub__ __truediv__ __rtruediv__ __floordiv__ __rfloordiv__ __pow__ __rpow__ __neg__ __pos__ __abs__ "
-    "__round__"  # of numbers, as those above of text
-)
-_REFUSE = (
-    "__float__ __int__ __index__ __iter__ __format__ __len__ __hash__ __contains__ __lt__ __le__ __gt__ __ge__ "
-    "count encode endswith find format_map index isalnum isalpha isascii isdecimal isdigit isidentifier islower "
-    "isnumeric isprintable isspace istitle isupper partition rfind rindex rpartition rsplit split splitlines "
-    "startswith __divmod__ __rdivmod__ __trunc__ __floor__ __ceil__"
-)
-for _name in _SAME.split():
-    setattr(Missing, _name, Missing._same)
-for _name in _REFUSE.split():
-    setattr(Missing, _name, Missing._refuse)
-for _name in ("amount", "currency"):  # of a price
-    setattr(Missing, _name, property(Missing._same))
-setattr(Missing, "__eq__", Missing._is)  # noqa: B010 - in the class it would take __hash__ with it
-setattr(Missing, "__ne__", Missing._is_not)  # noqa: B010
-
-
-def _merges(merge: str | None) -> bool:
-    from limpet import requesting
-
-    return requesting.merges(merge)
 
 
 class Page:
@@ -316,7 +243,7 @@ class Page:
         if reason is not None:
             return links.NoLink(reason=reason)
         name = to if to is None or isinstance(to, str) else to.__name__
-        return Link(url, name, data, priority, merge=merge == "list" or _merges(merge))
+        return Link(url, name, data, priority, merge=merge is not None and requesting.merges(merge))
 
     def links(
         self,
@@ -338,16 +265,12 @@ class Page:
 
         `more` is that of `limpet.request`; `target` is that of `link`, or "" for this page's own URL.
         """
-        from limpet import requesting
-
         return self._asked(target, requesting.request, more)
 
     def graphql(
         self, target: str | Below, query: str, variables: Mapping[str, JSON] | None = None, **more: Any
     ) -> Link:
         """A GraphQL query as a page; `more` is that of `limpet.graphql`, `target` that of `request`."""
-        from limpet import requesting
-
         return self._asked(target, requesting.graphql, more | {"query": query, "variables": variables})
 
     def follow(self, target: str | Below, *, key: str, **more: Any) -> Link:
@@ -358,8 +281,6 @@ class Page:
         the token (400, 403, 410), the nearest page before it whose URL lasts is visited again, and the way is found
         anew. `more` is that of `limpet.request`.
         """
-        from limpet import requesting
-
         link = self.request(target, **more)
         return link if isinstance(link, links.NoLink) else requesting.position(link, key)
 

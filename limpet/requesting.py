@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from limpet import clean
-from limpet.page import MissingValue
+from limpet.missing import MissingValue
 from limpet_store.content import canonical_json, storable
 from limpet_store.errors import UsageError
 from limpet_store.items import JSON, Ask, Link

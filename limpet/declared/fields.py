@@ -11,7 +11,7 @@ from limpet import clean
 from limpet.declared import convert
 from limpet.declared.places import PLACES, Place, Seen, Setting, kind_of, place, selector
 from limpet.declared.tables import Table, near
-from limpet.page import Missing, MissingValue
+from limpet.missing import Missing, MissingValue
 from limpet.values import NotRead, Unreadable
 
 Read = Callable[[Seen, Any], Any]

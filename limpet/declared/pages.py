@@ -12,7 +12,8 @@ from limpet.declared.follows import links
 from limpet.declared.places import Seen, Setting
 from limpet.declared.records import records
 from limpet.declared.tables import Table
-from limpet.page import MissingValue, Page
+from limpet.missing import MissingValue
+from limpet.page import Page
 from limpet.patterns import Pattern
 from limpet_store.errors import SiteError
 from limpet_store.items import Rejection

@@ -17,7 +17,7 @@ from jmespath.exceptions import (  # type: ignore[import-untyped,unused-ignore]
     LexerError,
 )
 
-from limpet.page import MissingValue
+from limpet.missing import MissingValue
 from limpet_store.items import JSON
 
 Path = Callable[[JSON], JSON]  # None where nothing is

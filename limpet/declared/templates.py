@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from limpet.declared.tables import near
-from limpet.page import Missing
+from limpet.missing import Missing
 from limpet.values import Unreadable
 
 Fill = Callable[[Mapping[str, Any], Mapping[str, str]], str | None]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from limpet.page import MissingValue
+from limpet.missing import MissingValue
 from limpet_store.items import JSON
 
 Node = dict[str, JSON]

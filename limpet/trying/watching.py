@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from limpet.page import Below, Missing, Page
+from limpet.missing import Missing
+from limpet.page import Below, Page
 from limpet.site import Site
 from limpet.trying.near_miss import near_miss
 from limpet_consumers.http import Http, Request, Response

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from limpet.page import Missing
+from limpet.missing import Missing
 
 _LONGEST = 80  # characters of the text in a message
 

@@ -6,7 +6,7 @@ import pytest
 
 from limpet import ExtractError, Link, MissingValue, Page
 from limpet.links import NoLink
-from limpet.page import Missing
+from limpet.missing import Missing
 from limpet_store.items import Fetched
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limpet import MissingValue, Page, Record, Site, values
-from limpet.page import Missing
+from limpet.missing import Missing
 from limpet.values import NotRead, Unreadable, dates, numbers, prices
 from limpet_store.items import Fetched
 

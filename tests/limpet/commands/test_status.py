@@ -89,7 +89,7 @@ def test_problems_come_first(crawled: Path) -> None:
     assert ran.out.startswith("problem: ")
     assert problems[0] == f"1 page dead (failed), e.g. {url}"
     read = ask(crawled, "SELECT url FROM pages WHERE id = 6")[0][0]
-    assert problems[1] == f"1 record rejected, e.g. product k on {read}: no price"
+    assert problems[1] == f"1 record rejected, e.g. product k on {read}: price: no price"
     assert re.fullmatch(r"http://127.0.0.1:\d+ rests for another \d+ min: time-out", problems[2])
     assert problems[3:5] == [
         "held: 1 page",
