@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 GRACE = 0.3  # seconds of silence after the end: whoever dies with our starter must not see us die first
-_REASONS = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 500: "Internal Server Error"}
+HOME = "/list/0"  # where / leads to
+_REASONS = {200: "OK", 302: "Found", 404: "Not Found", 405: "Method Not Allowed", 500: "Internal Server Error"}
 _SHELLS = ("Keyhole", "Rough", "Crème", "Blue-rayed", "Tortoiseshell", "Slipper", "Größe-M", "Black-footed")
 _THINGS = ("lamp", "kettle", "jersey", "notebook", "compass", "teacup", "lantern", "raincoat", "oilskin")
 
@@ -165,11 +166,12 @@ class _Service:
         now = time.monotonic()
         method, target, *_ = [*head.split(b"\r\n", 1)[0].decode("latin-1").split(" "), "", ""]
         status, media, body = self._respond(method, target)
+        to = f"Location: {HOME}\r\n" if status == 302 else ""
         os.write(self.log, f"{now:.6f}\t{client.number}\t{status}\t{target}\n".encode())
         last = b"\nconnection: close" in head.lower() or method not in ("GET", "HEAD")
         answer = (
             f"HTTP/1.1 {status} {_REASONS[status]}\r\nContent-Type: {media}; charset=utf-8\r\n"
-            f"Content-Length: {len(body)}\r\nConnection: {'close' if last else 'keep-alive'}\r\n\r\n"
+            f"{to}Content-Length: {len(body)}\r\nConnection: {'close' if last else 'keep-alive'}\r\n\r\n"
         ).encode() + (body if method != "HEAD" else b"")
         if not self.latency:
             return self._send(client, answer, last)
@@ -181,6 +183,8 @@ class _Service:
             return 500, "text/plain", b"the shop is out of order\n"
         if method not in ("GET", "HEAD"):
             return 405, "text/plain", b"only GET and HEAD\n"
+        if target == "/":
+            return 302, "text/plain", b"the shop begins at its first list\n"
         found = self.shop.page(target.partition("?")[0])
         if found is None:
             return 404, "text/plain", b"no such page\n"

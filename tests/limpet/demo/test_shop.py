@@ -84,7 +84,7 @@ def test_a_shop_that_is_opened_again_at_its_port_shows_the_same_prices(tmp_path:
         assert again.expected() == expected
 
 
-@pytest.mark.parametrize("path", ["/", "/list/3", "/product/10", "/product/x", "/product/-1", "/product/²"])
+@pytest.mark.parametrize("path", ["/list/3", "/product/10", "/product/x", "/product/-1", "/product/²"])
 def test_what_the_shop_does_not_have_is_not_found(shop: ShopServer, path: str) -> None:
     assert requests.get(shop.url + path, timeout=10).status_code == 404
 
@@ -200,3 +200,10 @@ def test_the_shop_does_not_outlive_the_process_that_opened_it(tmp_path: Path) ->
 def is_served(port: int) -> bool:
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_who_comes_to_the_door_is_shown_in(tmp_path):
+    with ShopServer(Shop(listings=2, products=2), log_path=tmp_path / "log") as shop:
+        answer = requests.get(f"{shop.url}/", allow_redirects=False, timeout=10)
+        assert (answer.status_code, answer.headers["Location"]) == (302, "/list/0")
+        assert requests.get(f"{shop.url}/", timeout=10).url == shop.first_page
