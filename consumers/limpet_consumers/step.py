@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from limpet_consumers import decide, robots, sitemaps
+from limpet_consumers import decide, robots, sitemap_reader, sitemaps
 from limpet_consumers.asking import Asked, Asking
 from limpet_consumers.http import FetchFailed, Http, Response
 from limpet_consumers.login import Access, NotLoggedIn, Unwanted
@@ -117,7 +117,7 @@ class Step:
             response = robots.fetch(self._http, request, deadline)
         else:
             if page.kind == "sitemap":
-                request = replace(request, most=sitemaps.MOST_BYTES + 1)
+                request = replace(request, most=sitemap_reader.MOST_BYTES + 1)
             response = self._http.fetch(request, deadline)
         self._timing.add(response.wait)
         return response

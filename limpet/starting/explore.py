@@ -15,7 +15,7 @@ from limpet.starting.fields import SITES, said, thing
 from limpet.starting.urls import common_kind, noun, pattern
 from limpet.trying.lab import Lab
 from limpet.trying.trial import Trial, row_for
-from limpet_consumers import sitemaps
+from limpet_consumers import sitemap_reader
 from limpet_consumers.decide import MOST_HOPS
 from limpet_consumers.http import Http, Request, Response
 from limpet_consumers.runtime import Knobs
@@ -79,8 +79,8 @@ class Explorer:
     def _entries(self, page: Page, levels: int) -> list[str]:
         """The pages of a sitemap, or of the first that an index names. Raises UsageError for what is none."""
         try:
-            entries = sitemaps.read(page.body, Knobs().max_sitemap)
-        except sitemaps.NotRead as error:
+            entries = sitemap_reader.read(page.body, Knobs().max_sitemap)
+        except sitemap_reader.NotRead as error:
             raise UsageError(f"{page.url}: {error}") from None
         inner = next((entry.url for entry in entries if entry.kind == "sitemap"), None)
         if inner is None:

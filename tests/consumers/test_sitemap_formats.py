@@ -9,8 +9,9 @@ import zlib
 
 import pytest
 
-from limpet_consumers import sitemaps
-from limpet_consumers.sitemaps import NotRead, moment, read
+from limpet_consumers import sitemap_reader
+from limpet_consumers.sitemap_reader import NotRead, read
+from limpet_consumers.sitemaps import moment
 from limpet_store.listed import ends
 
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -116,7 +117,7 @@ def test_more_urls_than_allowed_are_a_failure_and_never_fewer(form: str) -> None
 
 def test_a_sitemap_above_50_mb_is_a_failure() -> None:
     with pytest.raises(NotRead, match="larger than 50 MB") as error:
-        read(TWO.encode().ljust(sitemaps.MOST_BYTES + 1))
+        read(TWO.encode().ljust(sitemap_reader.MOST_BYTES + 1))
     assert error.value.final
 
 

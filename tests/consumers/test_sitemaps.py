@@ -10,7 +10,7 @@ import pytest
 from consuming import BASE, Bench, html, moved
 
 from limpet import Link, Page, Record, Site
-from limpet_consumers import sitemaps
+from limpet_consumers import sitemap_reader
 from limpet_consumers.http import Request, Response
 from limpet_producer import enqueue
 from limpet_store import rounds, summary
@@ -151,7 +151,7 @@ def test_what_is_larger_than_a_sitemap_may_be_is_never_cut(
     crawled: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = f"{BASE}/p/1\n".encode() * 10
-    monkeypatch.setattr(sitemaps, "MOST_BYTES", len(body) - 1)
+    monkeypatch.setattr(sitemap_reader, "MOST_BYTES", len(body) - 1)
     bench = crawled({"/s.xml": lambda request: Response("", 200, {}, body[: request.most])})
     assert kinds(bench) == {"/s.xml": "dead"}
 
