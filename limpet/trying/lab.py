@@ -38,6 +38,7 @@ class Lab:
         self, site: Site, http: Http | None = None, *, offline: bool = False, obeying: bool = True
     ) -> None:
         self.site = site
+        self._offline = offline
         self._asking = site.robots and not offline
         self._obeying = obeying
         self._rules: dict[str, str | None] = {}  # origin -> rules, None: cannot be known
@@ -62,6 +63,8 @@ class Lab:
 
     def visit(self, row: PageRow) -> Trial:
         """Try the page. What fails is in the trial; only bugs raise."""
+        if self._offline:  # the page was let in when it was saved, wherever the site is now
+            self._scope.add(admit(row.canonical))
         trial = Trial(row=row, robots=self._ask(row.canonical))
         if self._obeying and trial.robots not in (ALLOWED, UNASKED):
             return trial

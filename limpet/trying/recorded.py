@@ -81,6 +81,7 @@ def save(site: Site, trial: Trial, folder: Path) -> Path | None:
     about = {
         "site": site.name,
         "url": row.canonical,
+        "kind": None if row.kind == "page" else row.kind,
         "method": None if row.method == "GET" else row.method,
         "request": row.body.decode("utf-8", "replace") if row.body else None,
         "to": row.handler,
@@ -169,6 +170,7 @@ def load(path: Path) -> Saved:
     try:
         row = row_for(
             about["url"], handler=about.get("to"), data=about.get("data"), depth=about.get("depth", 0),
+            kind=about.get("kind", "page"),
             method=about.get("method", "GET"), body=about["request"].encode() if "request" in about else None,
         )  # fmt: skip
         body = path.with_name(about["body"]).read_bytes()

@@ -217,3 +217,29 @@ def test_a_saved_page_can_be_tried_by_either_of_its_files(site: Path, pages: Pat
     for name in ("product-0.html", "product-0.page.json"):
         assert "record   product LP-00000" in limpet("try", site, pages / name).out
     assert shop.requests_since(mark) == []
+
+
+SITEMAP_SITE = """
+import os
+from limpet import Page, Site
+
+site = Site("docs", sitemaps=[os.environ["DOCS"] + "/sitemap.xml"], allow_private=True)
+
+@site.page("/docs/{n}")
+def document(page: Page):
+    pass
+"""
+
+
+def test_a_saved_sitemap_is_replayed_as_one_wherever_the_site_is_now(tmp_path: Path) -> None:
+    entries = "<url><loc>{url}/docs/1</loc></url><url><loc>{url}/blog</loc></url>"
+    sitemap = Answer(f"<urlset>{entries}</urlset>", headers={"Content-Type": "application/xml"})
+    site = tmp_path / "docs.py"
+    site.write_text(SITEMAP_SITE)
+    with small_site({"/sitemap.xml": sitemap, "/docs/1": "<h1>One</h1>"}) as served:
+        limpet("try", site, "--follow", "--save", tmp_path / "tests" / "pages", env={"DOCS": served.url})
+
+    ran = limpet("check", site, env={"DOCS": "http://127.0.0.1:9"})
+
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "2 pages, none differing")
+    assert "sitemap-xml: done (no handler), 1 link" in ran.out
