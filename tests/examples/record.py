@@ -25,6 +25,8 @@ TRIES: dict[str, list[list[str]]] = {
     ],
     "json_api": [["--follow"]],
     "jsonld_shop": [["/"], *([f"/jersey/{n}"] for n in (0, 1, 2, 3, 4, 9, 13))],
+    "login": [["--follow"]],
+    "docs_sitemap": [["--follow"], ["/docs/guide/7.html"]],
 }
 
 
