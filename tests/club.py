@@ -29,6 +29,7 @@ class Club:
     products: int = 8
     password: str = PASSWORD
     slow: float = 0.0  # seconds that the form takes
+    pause: float = 0.0  # and a page
     url: str = ""
     pages: Counter[str] = field(default_factory=Counter)  # what members got, by path
     shut: Counter[str] = field(default_factory=Counter)  # and those who were not
@@ -106,6 +107,7 @@ def club(**options: Any) -> Iterator[Club]:
             if not inside:
                 self._shut_out()
                 return
+            time.sleep(place.pause)
             body = place.page(self.path)
             self._send(200 if body else 404, body or "no such page")
 
