@@ -42,7 +42,7 @@ def test_a_crawl_gives_every_value_and_the_next_round_reads_what_has_changed(
     serve: Serve, tmp_path: Path
 ) -> None:
     site = serve(NAME)
-    with crawl_of(NAME, "docs", tmp_path / "crawl", environment={"DOCS_URL": site.url}) as crawl:
+    with crawl_of(NAME, "docs", tmp_path / "crawl", workers=1, environment={"DOCS_URL": site.url}) as crawl:
         assert crawl.run() == 0, crawl.said
         assert records(crawl) == site.expected()
         assert message_problems(crawl) == []

@@ -43,7 +43,9 @@ def test_a_used_one_taken_for_new_is_seen(tmp_path: Path) -> None:
 
 def test_a_crawl_gives_every_value_and_a_new_rating_is_no_new_version(serve: Serve, tmp_path: Path) -> None:
     site = serve(NAME)
-    with crawl_of(NAME, "jsonld-shop", tmp_path / "crawl", environment={"SHOP_URL": site.url}) as crawl:
+    with crawl_of(
+        NAME, "jsonld-shop", tmp_path / "crawl", workers=1, environment={"SHOP_URL": site.url}
+    ) as crawl:
         assert crawl.run() == IMPERFECT, crawl.said
         assert without_ratings(crawl) == site.expected()
         assert message_problems(crawl) == []
