@@ -51,7 +51,7 @@ def record(given: Record, *, keyless: bool = False) -> Record | Rejection:
             _names(given.volatile, "volatile"), given.schema,
         )  # fmt: skip
     except Refused as error:
-        key = "" if given.key is None or isinstance(given.key, Missing) else printable(given.key)
+        key = "" if given.key is None or isinstance(given.key, Missing) else shown_key(given.key)
         return Rejection(
             printable(given.type),
             key,
@@ -84,6 +84,13 @@ def printable(value: object) -> str:
     """Any value as at most 200 characters that every store, log and terminal takes."""
     text = str.__str__(value) if isinstance(value, str) else _shown(value)
     return text[:_SHOWN].encode("utf_8", "backslashreplace").decode().replace("\0", "\\0")[:_SHOWN]
+
+
+def shown_key(key: object) -> str:
+    """A key for people; of several fields it is the JSON that `limpet show` takes and the store has."""
+    if isinstance(key, (list, tuple)) and all(type(each) in (str, int) for each in key):
+        key = json.dumps(key, ensure_ascii=False, separators=(",", ":"))
+    return printable(key)
 
 
 def _shown(value: object) -> str:

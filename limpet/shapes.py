@@ -88,7 +88,7 @@ class Shape:
         if key is None and self.key is not None:
             key = _key_of(self.key, record.data if isinstance(values, Rejection) else values)
         if isinstance(values, Rejection):
-            return dataclasses.replace(values, key=clean.printable(key) if key is not None else "")
+            return dataclasses.replace(values, key=clean.shown_key(key) if key is not None else "")
         return dataclasses.replace(
             record, key=key, data=values, volatile=self.volatile, schema=self.schema,
             requires=record.requires or self.requires,
@@ -228,7 +228,7 @@ def _with_key(rejection: Rejection, shape: Shape | None, given: Record) -> Rejec
     """So that people see which record it was, where the fields say it."""
     if rejection.key or shape is None or shape.key is None or rejection.field == shape.key:
         return rejection
-    return dataclasses.replace(rejection, key=clean.printable(_key_of(shape.key, given.data)))
+    return dataclasses.replace(rejection, key=clean.shown_key(_key_of(shape.key, given.data)))
 
 
 def _key_of(key: Key, data: Mapping[str, JSON]) -> Any:

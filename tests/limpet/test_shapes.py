@@ -201,6 +201,11 @@ def test_a_variant_has_several_fields_as_its_key():
 
     assert one(site, give).key == ["7", 42]
 
+    def spoiled(page):
+        yield Record("variant", data={"sku": "7", "size": 42, "colour": 0xFF0000})
+
+    assert one(site, spoiled).key == '["7",42]', "as the store has it, and `limpet show` takes it"
+
 
 def test_a_part_is_held_against_the_whole_and_may_lack_fields():
     def give(page):
