@@ -62,7 +62,7 @@ def without_body(attempt: Attempt, response: Response, now_ms: int) -> Outcome |
         return outcome(kind=Kind.GONE, error="410 Gone")
     if status == 404:
         return _missing(attempt)
-    if attempt.page.led and status in TOKEN_REFUSED:
+    if attempt.page.led and status in TOKEN_REFUSED and (status != 403 or _refused_alone(attempt, status)):
         return outcome(
             kind=Kind.REFUSED, error=f"HTTP status {status}: its token is refused", jitter=random.random()
         )

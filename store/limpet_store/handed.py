@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
+from limpet_store import rereading
 from limpet_store.admission import Discovery, listed
 from limpet_store.content import canonical_json
 from limpet_store.database import Database
@@ -23,7 +24,7 @@ COLLECTED = "UPDATE pages SET data = ?, merges = 1, etag = NULL WHERE id = ?"
 DUE = "UPDATE pages SET state = 'pending', due_at = ?, failures = 0, lost = 0, reason = NULL WHERE id = ?"
 
 
-def collect(db: Database, parent: int, found: Iterable[Discovery], now: int) -> list[Op]:
+def collect(db: Database, parent: int, found: Iterable[Discovery], now: int, scale: float) -> list[Op]:
     """Take over what this page hands down now, inside its transaction; returns the ops of the children that are due
     again because of it. What it no longer hands down is taken away."""
     wanted = {page_id(db, d.key): listed(d.handed) for d in found if d.handed}
@@ -31,7 +32,7 @@ def collect(db: Database, parent: int, found: Iterable[Discovery], now: int) -> 
     changed = {page for page in wanted.keys() | before.keys() if wanted.get(page) != before.get(page)}
     db.many(PUT, [(page, parent, wanted[page]) for page in changed & wanted.keys()])
     db.many(DROP, [(page, parent) for page in changed - wanted.keys()])
-    return [op for page in sorted(changed) for op in _settle(db, page, now)]
+    return [op for page in sorted(changed) for op in _settle(db, page, now, scale)]
 
 
 def page_id(db: Database, key: str) -> int:
@@ -39,7 +40,7 @@ def page_id(db: Database, key: str) -> int:
     return int(db.value("SELECT id FROM pages WHERE key = ?", (key,)))
 
 
-def _settle(db: Database, page: int, now: int) -> Sequence[Op]:
+def _settle(db: Database, page: int, now: int, scale: float) -> Sequence[Op]:
     data, state, host, priority, merges = db.rows(CHILD, (page,))[0]
     together = listed(text for (row,) in db.rows(OF_PAGE, (page,)) for text in _each(row))
     if together == data:
@@ -49,8 +50,12 @@ def _settle(db: Database, page: int, now: int) -> Sequence[Op]:
     db.run(COLLECTED, (together, page))
     if state not in ("done", "alias"):
         return ()  # one that is pending will be read with the list; the dead and gone come with the next round
-    db.run(DUE, (now, page))
-    return (("r", page, page, host, now, shift(priority)),)
+    due = rereading.due(db, page, now, scale)
+    if due is None:
+        rereading.give_up(db, page, now)
+        return ()
+    db.run(DUE, (due, page))
+    return (("r", page, page, host, due, shift(priority)),)
 
 
 def _each(row: str) -> list[str]:

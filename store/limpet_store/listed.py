@@ -21,8 +21,8 @@ KNOWN = """SELECT id, key, host, priority, state, open, fence, status, lastmod, 
 FROM pages WHERE id <= ? AND key IN ({})"""
 SEEN_TO = "UPDATE pages SET round = ? WHERE id = ?"
 SAID = "UPDATE pages SET lastmod = ? WHERE id = ?"
-DUE = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, failures = 0, lost = 0, reason = NULL,
-error = NULL, lastmod = ? WHERE id = ?"""
+DUE = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, failures = 0, rereads = 0, lost = 0,
+reason = NULL, error = NULL, lastmod = ? WHERE id = ?"""
 FORGET = "UPDATE pages SET lastmod = NULL WHERE id = ?"
 SETTLED = frozenset({"done", "alias", "dead", "gone"})
 CHUNK = 500  # keys in one look-up

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from limpet_store import charging, handed, hosts, listed, pages, positions, records, retry, widened
+from limpet_store import charging, handed, hosts, listed, pages, positions, records, rereading, retry, widened
 from limpet_store.admission import Discovery, HostRules
 from limpet_store.attempts import Attempt
 from limpet_store.database import Database
@@ -79,7 +79,8 @@ class Context:
     now: int
 
 
-NEWEST = "SELECT fence, nonce, lost, open, data IS NOT ?, canonical, body IS NOT ? FROM pages WHERE id = ?"
+NEWEST = "SELECT fence, nonce, lost, open, merges, canonical, body IS NOT ? FROM pages WHERE id = ?"
+HANDED_MORE = "SELECT 1 FROM pages WHERE id = ? AND merges = 1 AND data IS NOT ?"
 ONCE_MORE = "UPDATE pages SET state = 'pending', due_at = ?, etag = NULL WHERE id = ?"
 FINISH = """UPDATE pages SET state = ?, open = 0, failures = 0, lost = 0, status = ?, reason = ?, error = ?,
 fetched_at = coalesce(?, fetched_at), etag = ?, code = ?, dropped = CASE ? WHEN 1 THEN dropped ELSE ? END
@@ -108,7 +109,7 @@ def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
     A refused worker is alive, so the loss that the newer attempt counted was none: it is taken back.
     """
     attempt = outcome.attempt
-    found = db.one(NEWEST, (attempt.page.data, attempt.page.body, attempt.page.id))
+    found = db.one(NEWEST, (attempt.page.body, attempt.page.id))
     if found is None or (found[0], found[1], found[3]) != (attempt.fence, attempt.nonce, 1):
         if found and found[2] > 0 and found[0] != attempt.fence:
             db.run("UPDATE pages SET lost = lost - 1 WHERE id = ?", (attempt.page.id,))
@@ -121,10 +122,10 @@ def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
     if outcome.kind in STATE:
         _finish(db, outcome, host, context, entry)
         last: Op = ("k", attempt.page.id, host.id, attempt.nonce)
-        handed_more = found[4] and attempt.page.merges and outcome.kind in READ_WITH_DATA
-        wider = outcome.scope is not None and outcome.scope < widened.size(db)
-        if handed_more or wider:  # meanwhile
-            last = _once_more(db, attempt, context.now)
+        due = _due_again(db, outcome, context, collects=bool(found[4]))
+        if due is not None:
+            db.run(ONCE_MORE, (due, attempt.page.id))
+            last = ("p", attempt.page.id, host.id, attempt.nonce, due, shift(attempt.page.priority))
     elif outcome.kind is Kind.REFUSED:
         moved = found[5] != attempt.page.canonical or bool(found[6])
         last = _refused(db, outcome, host, context, entry, moved=moved)
@@ -142,11 +143,11 @@ def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry:
     seen = Seen(page.id, page.canonical, outcome.attempt.fence, at, "re-extract" if reread else "content")
     widens = any(d.widens for d in outcome.discoveries)
     before = widened.size(db) if widens else 0
-    entry.ops += pages.insert(db, outcome.discoveries, context.rules, at, page.round)
+    entry.ops += _discover(db, outcome, context)
     if widens and widened.size(db) > before:
         entry.ops += widened.read_again(db, at)
     if outcome.kind in HANDS_DOWN:
-        entry.ops += _hand_down(db, outcome, at)
+        entry.ops += _hand_down(db, outcome, context)
     entry.messages += records.upsert(db, context.source, outcome.parts, seen)
     if outcome.kind is Kind.GONE:
         entry.messages += records.remove_page(db, context.source, seen)
@@ -170,20 +171,36 @@ def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry:
         charging.answered(db, host)
 
 
-def _hand_down(db: Database, outcome: Outcome, at: int) -> list[Op]:
+def _discover(db: Database, outcome: Outcome, context: Context) -> list[Op]:
+    """Rows for what it found. They belong to the round that is open: the page may be a leftover of the last."""
+    if not outcome.discoveries:
+        return []
+    round_ = db.value("SELECT max(number) FROM rounds") or outcome.attempt.page.round
+    return pages.insert(db, outcome.discoveries, context.rules, context.now, round_)
+
+
+def _hand_down(db: Database, outcome: Outcome, context: Context) -> list[Op]:
     """What the children collect; a page that was never read, and hands down nothing, has nothing to take away."""
     page = outcome.attempt.page
     collecting = any(d.handed for d in outcome.discoveries)
     if not collecting and page.status is None:
         return []
-    return handed.collect(db, page.id, outcome.discoveries, at)
+    return handed.collect(db, page.id, outcome.discoveries, context.now, context.limits.time_scale)
 
 
-def _once_more(db: Database, attempt: Attempt, now: int) -> Op:
-    """It was read with less than its parents hand down by now, or than is in scope."""
-    page = attempt.page
-    db.run(ONCE_MORE, (now, page.id))
-    return ("p", page.id, page.host, attempt.nonce, now, shift(page.priority))
+def _due_again(db: Database, outcome: Outcome, context: Context, *, collects: bool) -> int | None:
+    """When the page is due once more: it was read with less than its parents hand down by now (it may be one of them),
+    or than is in scope. None when it is not."""
+    page, now = outcome.attempt.page, context.now
+    if outcome.scope is not None and outcome.scope < widened.size(db):
+        return now
+    may = collects or any(d.handed for d in outcome.discoveries)
+    if not may or outcome.kind not in READ_WITH_DATA or not db.one(HANDED_MORE, (page.id, page.data)):
+        return None
+    due = rereading.due(db, page.id, now, context.limits.time_scale)
+    if due is None:
+        rereading.give_up(db, page.id, now)
+    return due
 
 
 def _refused(
@@ -191,16 +208,15 @@ def _refused(
 ) -> Op:
     """A refused token: the newer URL is tried if one has come meanwhile, else the crawl goes back for one."""
     page, now = outcome.attempt.page, context.now
-    failures, due = page.failures + 1, now
-    if failures > 1:  # the first time at once; later it may be that the site wants to see less of us
-        due += retry.page_delay(failures - 1, outcome.jitter, context.limits.time_scale)
-    charging.answered(db, host)
+    failures, scale = page.failures + 1, context.limits.time_scale
+    if outcome.status != 403:  # which may mean all of us
+        charging.answered(db, host)
     if failures >= context.limits.max_attempts:
         return _die(db, outcome, host)
-    db.run(AGAIN, (0, failures, due, outcome.status, outcome.error, page.id))
+    db.run(AGAIN, (0, failures, now, outcome.status, outcome.error, page.id))
     if moved:
-        return ("p", page.id, host.id, outcome.attempt.nonce, due, shift(page.priority))
-    way = positions.go_back(db, page.id, due)
+        return ("p", page.id, host.id, outcome.attempt.nonce, now, shift(page.priority))
+    way = positions.go_back(db, page.id, now, scale)
     if way is None:
         return _die(db, outcome, host)
     entry.ops += way

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from limpet_store import hosts
+from limpet_store import hosts, rereading
 from limpet_store.admission import Discovery, HostRules
 from limpet_store.database import Database
 from limpet_store.ops import Op, shift
 
-KNOWN = """SELECT id, host, state, round, depth, parent, open, priority FROM pages WHERE key = ?"""
+KNOWN = "SELECT id, host, state, round, depth, open, due_at, priority FROM pages WHERE key = ?"
 RENEW = """UPDATE pages SET url = ?, canonical = ?, method = ?, body = ?, headers = ?, query = ?, host = ?, data = ?,
-parent = ?, lastmod = ?, led = 1 WHERE id = ?"""
-DUE = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, failures = CASE ? WHEN 1 THEN failures ELSE 0 END,
-lost = 0, reason = NULL WHERE id = ?"""
+parent = ?, depth = ?, lastmod = ?, led = 1 WHERE id = ?"""
+DUE = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, lost = 0, reason = NULL WHERE id = ?"""
+NEW_ROUND = "UPDATE pages SET failures = 0, rereads = 0 WHERE id = ?"
 ANCESTOR = "SELECT id, host, state, led, parent, priority FROM pages WHERE id = ?"
 WAIT = "UPDATE pages SET state = 'held', reason = 'token' WHERE id = ?"
 ASK_AGAIN = "UPDATE pages SET state = 'pending', due_at = ?, failures = 0, lost = 0, etag = NULL WHERE id = ?"
@@ -33,8 +33,8 @@ class _Known(NamedTuple):
     state: str
     round: int
     depth: int
-    parent: int | None
     open: int
+    due_at: int
     priority: int
 
 
@@ -50,14 +50,16 @@ class _Ancestor(NamedTuple):
 def renew(db: Database, found: Iterable[Discovery], rules: HostRules, now: int, round_: int) -> list[Op]:
     """Give known places their newest URL, inside the caller's transaction; returns the ops of those due again.
 
-    The page before wins while the place is not done; one that was done in this round stays. A page deeper than the
-    place (a link back) has no say, so that the way back to a lasting URL has no circle.
+    The page before wins while the place is not done; one that was done in this round stays. Within a round a page
+    deeper than the place (a link back) has no say, so that the way back to a lasting URL has no circle; a new round
+    may come by a longer way.
     """
     ops: list[Op] = []
     for d in found:
         row = _Known(*db.rows(KNOWN, (d.key,))[0])
-        again = row.state != "pending" and (row.state == "held" or row.round < round_)
-        if d.depth > row.depth or not (again or (row.state == "pending" and not row.open)):
+        old = row.round < round_
+        again = row.state != "pending" and (row.state == "held" or old)
+        if (d.depth > row.depth and not old) or not (again or (row.state == "pending" and not row.open)):
             continue
         ids, made = hosts.ensure(db, [(d.address, d.widens)], rules, now, round_)
         host = ids[(d.address.scheme, d.address.name, d.address.port)]
@@ -65,10 +67,12 @@ def renew(db: Database, found: Iterable[Discovery], rules: HostRules, now: int, 
         db.run(
             RENEW,
             (d.address.url, d.address.canonical, d.method, d.body, d.headers, d.query, host, d.data, d.parent,
-             d.lastmod, row.id),
+             d.depth, d.lastmod, row.id),
         )  # fmt: skip
-        if again:
-            db.run(DUE, (now, round_, int(row.state == "held"), row.id))
+        if old:
+            db.run(NEW_ROUND, (row.id,))
+        if again or old:
+            db.run(DUE, (now if again else row.due_at, round_, row.id))
         if host != row.host:
             ops.append(("k", row.id, row.host, ""))
         if again or host != row.host:
@@ -76,10 +80,10 @@ def renew(db: Database, found: Iterable[Discovery], rules: HostRules, now: int, 
     return ops
 
 
-def go_back(db: Database, page: int, due: int) -> list[Op] | None:
-    """Hold the place until its way is found again; the nearest page with a lasting URL is due at `due`.
+def go_back(db: Database, page: int, now: int, scale: float) -> list[Op] | None:
+    """Hold the place until its way is found again; the nearest page with a lasting URL is due.
 
-    Returns the ops, the page's own left out; None when nothing leads to it.
+    Returns the ops, the page's own left out; None when nothing leads to it, or was asked to too often in this round.
     """
     way = [page]
     above = _above(db, page)
@@ -88,9 +92,13 @@ def go_back(db: Database, page: int, due: int) -> list[Op] | None:
         above = _above(db, above.id)
     if above is None or above.state not in ("pending", "held", "done", "alias"):
         return None
+    on_its_way = above.state in ("pending", "held")
+    due = now if on_its_way else rereading.due(db, above.id, now, scale)
+    if due is None:
+        return None
     db.many(WAIT, [(each,) for each in way])
-    if above.state in ("pending", "held"):
-        return []  # it is on its way itself
+    if on_its_way:
+        return []
     db.run(ASK_AGAIN, (due, above.id))
     return [("r", above.id, above.id, above.host, due, shift(above.priority))]
 

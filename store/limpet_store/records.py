@@ -26,7 +26,8 @@ from limpet_store.message import Source, record_message
 
 FIND = "SELECT version, hash, data, gone FROM records WHERE id = ?"
 PARTS = "SELECT part, hash, data, volatile, schema FROM parts WHERE record = ? ORDER BY part"
-PART = "SELECT fence, hash, schema FROM parts WHERE record = ? AND part = ?"
+PART = """SELECT p.fence, p.hash, p.schema, r.gone FROM parts p JOIN records r ON r.id = p.record
+WHERE p.record = ? AND p.part = ?"""
 NEW_PART = """INSERT INTO parts (record, part, page, fence, hash, data, volatile, schema, last_seen)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 CHANGED_PART = """UPDATE parts SET page = ?, fence = ?, hash = ?, data = ?, volatile = ?, schema = ?, last_seen = ?
@@ -112,7 +113,7 @@ def upsert(db: Database, source: Source, writes: Iterable[PartWrite], seen: Seen
 
 
 def _store_part(db: Database, write: PartWrite, seen: Seen) -> str:
-    """Why the part's content changed; "" when it did not."""
+    """Why the record may have another version now; "" when the part has not changed and the record is shown."""
     found = db.one(PART, (write.record, write.part))
     if found is None:
         db.run(
@@ -125,7 +126,7 @@ def _store_part(db: Database, write: PartWrite, seen: Seen) -> str:
         return ""
     if found[1] == write.hash:
         db.run(SEEN_PART, (seen.page, seen.fence, write.schema, seen.at, write.record, write.part))
-        return ""
+        return seen.reason if found[3] else ""  # a record that waits may require less by now
     db.run(
         CHANGED_PART,
         (

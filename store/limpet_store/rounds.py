@@ -22,8 +22,8 @@ AND (lastmod IS NULL OR ?) ORDER BY id LIMIT ?"""
 REST = """SELECT id, host, priority FROM pages NOT INDEXED
 WHERE id > ? AND state IN ('done', 'alias', 'dead', 'gone') AND led = 0 AND round < ? AND lastmod IS NOT NULL
 AND fence <= (SELECT fence FROM rounds ORDER BY number DESC LIMIT 1) ORDER BY id LIMIT ?"""
-REFRESH = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, failures = 0, lost = 0, reason = NULL,
-error = NULL WHERE id = ?"""
+REFRESH = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, failures = 0, rereads = 0, lost = 0,
+reason = NULL, error = NULL WHERE id = ?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +138,13 @@ def finish(store: Store, now: int) -> bool:
             or pending(store)
         ):
             return False
+        positions.give_up(store.db)
         _close(store, current, now)
     return True
 
 
 def _close(store: Store, current: Round, now: int) -> None:
     """Note the end of a round and its one message, inside the caller's transaction."""
-    positions.give_up(store.db)
     store.db.run("UPDATE rounds SET finished_at = ? WHERE number = ?", (now, current.number))
     message = round_message(
         store.source, number=current.number, why=current.why, started_at=current.started_at, at=now

@@ -71,6 +71,7 @@ CREATE TABLE pages (
   open          INTEGER NOT NULL DEFAULT 0, -- 1: attempted, outcome not committed
   attempted_at  INTEGER,
   failures      INTEGER NOT NULL DEFAULT 0, -- retryable outcomes in a row
+  rereads       INTEGER NOT NULL DEFAULT 0, -- visits of this round that other pages asked for
   lost          INTEGER NOT NULL DEFAULT 0 CONSTRAINT pages_lost CHECK (lost >= 0),
   status        INTEGER,
   reason        TEXT,                       -- why it is dead, one word

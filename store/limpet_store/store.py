@@ -23,8 +23,8 @@ from limpet_store.outcomes import Limits, Outcome
 FAILED_IN_HANDLER = """SELECT id, host, priority FROM pages NOT INDEXED
 WHERE failures > 0 AND state = 'pending' AND open = 0 AND status BETWEEN 200 AND 299
   OR state = 'dead' AND reason = 'failed' AND status BETWEEN 200 AND 299"""
-TRY_AGAIN = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, failures = 0, lost = 0, reason = NULL
-WHERE id = ?"""
+TRY_AGAIN = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, failures = 0, rereads = 0, lost = 0,
+reason = NULL WHERE id = ?"""
 STOPPED = """SELECT id, host, nonce, due_at, priority FROM pages
 WHERE open = 1 AND substr(nonce, 1, length(?)) = ?"""
 OPEN_NEW = """INSERT INTO rounds (number, why, started_at, refreshed_to, fence)
