@@ -107,7 +107,7 @@ def _place(website: Website, path: str) -> Any:
     n = int(place.rpartition("/")[2])
     valid = website.memory.setdefault("valid", set())
     if n and token not in valid:
-        return 403
+        return 410
     given = website.memory["given"] = website.memory.get("given", 0) + 1
     valid.add(str(given))
     if n == 1 and not website.memory.get("ended"):
