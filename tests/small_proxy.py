@@ -10,8 +10,9 @@ from contextlib import contextmanager, suppress
 
 
 @contextmanager
-def proxy(password: str | None = None) -> Iterator[tuple[str, list[str]]]:
-    """Yields its URL and its log of "METHOD target". With `password` the user is "me"."""
+def proxy(password: str | None = None, *, answer: bytes | None = None) -> Iterator[tuple[str, list[str]]]:
+    """Yields its URL and its log of "METHOD target". With `password` the user is "me"; with `answer` it asks
+    nobody."""
     log: list[str] = []
     wanted = password and b"Basic " + base64.b64encode(f"me:{password}".encode())
 
@@ -25,6 +26,9 @@ def proxy(password: str | None = None) -> Iterator[tuple[str, list[str]]]:
                 client.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
                 return
             log.append(f"{method.decode()} {target.decode()}")
+            if answer is not None:
+                client.sendall(answer)
+                return
             if method == b"CONNECT":
                 where, rest = target, b""
             else:

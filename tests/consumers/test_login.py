@@ -9,16 +9,18 @@ from typing import Any
 
 import pytest
 from club import PASSWORD, Club, club, site_text
-from consuming import Bench, html, moved, shop
+from consuming import BASE, Bench, html, moved, shop
 
 from limpet import Page, Site
 from limpet.load import load_site
 from limpet_consumers.http import FetchFailed
+from limpet_consumers.login import Access, NotLoggedIn, Unwanted
 from limpet_consumers.turn import Worker
 from limpet_consumers.ways import Closing, way_of
 from limpet_producer import enqueue
 from limpet_store import outbox, standing, summary
 from limpet_store.frontier import Frontier
+from limpet_store.items import Fetched
 from limpet_store.ops import split
 from limpet_store.server import Server
 from limpet_store.store import Store, wall_ms
@@ -58,6 +60,11 @@ class Members:
     def crawl(self, *workers: Worker) -> None:
         """Turns of these workers in turn, until nothing is pending or everything is held."""
         take_turns(self.store, *workers)
+
+    def list_products(self) -> None:
+        """All pages at once, rather than first the list."""
+        seeds = [f"{self.club.url}/product/{n}" for n in range(self.club.products)]
+        enqueue.seeds(self.store, seeds, self.worker("list").hosts, now=wall_ms())
 
     def host(self) -> dict[str, Any]:
         names = ("logins", "error", "paused", "streak", "blocks")
@@ -156,10 +163,12 @@ def test_a_lock_without_an_end_does_not_hold_for_ever(members: Open) -> None:
     assert frontier.take_login("w", 20_000)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
 def test_the_third_login_that_fails_holds_the_host_and_no_page_pays(
-    members: Open, monkeypatch: pytest.MonkeyPatch
+    members: Open, monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
-    made = members()
+    made = members({"threads": threads})
+    made.list_products()
     monkeypatch.setenv("CLUB_PASSWORD", "a wrong word")
     made.crawl(made.worker("a"), made.worker("b"))
     assert (made.club.refused, made.club.logins, made.club.overlaps) == (3, 0, 0)
@@ -219,6 +228,7 @@ def test_a_secret_that_is_missing_holds_the_host_at_once(
 
 def test_a_login_that_seems_to_work_and_does_not_counts_as_failed(members: Open) -> None:
     made = members(lasts=0)
+    made.list_products()
     made.crawl(made.worker("a"), made.worker("b"))
     assert made.club.logins == 3
     assert "it seemed to work, and the page after it is logged out" in made.host()["error"]
@@ -369,3 +379,52 @@ def test_before_the_failure_is_committed_nobody_else_may_log_in(
     assert made.club.refused == 1
     first.turn()
     assert made.host()["logins"] == 1
+    (wait,) = made.store.db.rows("SELECT blocked_until - blocked_at FROM hosts")[0]
+    assert 10 <= wait <= 13, "a thousandth of ten seconds and a bit"
+
+
+def test_a_page_of_a_held_host_is_not_attempted_whatever_the_frontier_says(members: Open) -> None:
+    made = members()
+    with made.store.db.write():
+        made.store.db.run("UPDATE hosts SET logins = 3")
+    worker = made.worker("late")
+    for _ in range(5):
+        worker.turn()
+    assert worker.progress.leased > 0
+    assert made.store.db.value("SELECT fence FROM meta") == 0
+
+
+def test_a_page_that_is_logged_out_while_the_login_works_for_others_pays_in_the_end(bench: Bench) -> None:
+    door = Door(bench)
+    assert bench.site.account is not None
+    access = Access(bench.site.account, door, 5)
+    access.allowed = True
+    inside, outside = Fetched(BASE, 200, {}, b""), Fetched(BASE, 401, {}, b"")
+    for _ in range(2):
+        assert access.judge(1, access.enter(), inside), "the first page proves the login"
+        assert not access.judge(2, access.enter(), inside)
+        with pytest.raises(NotLoggedIn) as put_back:
+            access.judge(3, access.enter(), outside)
+        assert put_back.value.failure is None
+    access.judge(1, access.enter(), inside)
+    with pytest.raises(Unwanted):
+        access.judge(3, access.enter(), outside)
+    assert door.logins == 3
+
+
+def test_pages_that_were_out_when_the_session_ended_tell_nothing_new(bench: Bench) -> None:
+    door = Door(bench)
+    assert bench.site.account is not None
+    access = Access(bench.site.account, door, 5)
+    access.allowed = True
+    logins = [access.enter() for _ in range(3)]
+    assert access.judge(1, logins[0], Fetched(BASE, 200, {}, b""))
+    for page in (2, 3):
+        with pytest.raises(NotLoggedIn):
+            access.judge(page, logins[1], Fetched(BASE, 401, {}, b""))
+    again = access.enter()
+    with pytest.raises(NotLoggedIn) as late:
+        access.judge(4, logins[2], Fetched(BASE, 401, {}, b""))
+    assert late.value.failure is None, "it went out under the login before"
+    assert access.judge(2, again, Fetched(BASE, 200, {}, b""))
+    assert door.logins == 2

@@ -262,6 +262,12 @@ def test_pages_go_through_the_proxy_to_the_letter_though_it_is_private(
     assert log == [f"GET {there.url}/a|b?%zz"] * 2
 
 
+def test_a_public_host_is_asked_through_a_proxy_on_this_machine() -> None:
+    with proxy(answer=OK + LENGTH) as (url, log):
+        assert through(url).fetch(Request("http://club.example/a"), 5).body == b"ok"
+    assert log == ["GET http://club.example/a"]
+
+
 def _with_network(url: str, proxy: str) -> Site:
     made = site(url + "/", cookies={"a": "b"})
     made.go_through(proxy, None)
