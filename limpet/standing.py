@@ -68,6 +68,8 @@ class Status:
 
 
 def _host_problem(host: HostStanding, now: int) -> str | None:
+    if host.held:
+        return one_line(f"{host.origin} is held until the next crawl command; {host.error}")
     if host.paused:
         return one_line(f"{host.origin} is paused")
     if host.blocked_until:
@@ -169,4 +171,5 @@ def _host(host: HostStanding) -> dict[str, Any]:
         "resting": host.resting,
         "error": host.error,
         "robots_unknown": host.robots_unknown,
+        "held": host.held,
     }

@@ -105,6 +105,7 @@ def _host(host: HostStanding) -> str:
 def _words(host: HostStanding) -> list[tuple[str, bool]]:
     until = rfc3339(host.blocked_until) if host.blocked_until else ""
     return [
+        ("held", host.held),
         ("paused", host.paused),
         (f"left alone until {until}", bool(until)),
         ("resting", host.resting),
