@@ -428,3 +428,16 @@ def test_pages_that_were_out_when_the_session_ended_tell_nothing_new(bench: Benc
     assert late.value.failure is None, "it went out under the login before"
     assert access.judge(2, again, Fetched(BASE, 200, {}, b""))
     assert door.logins == 2
+
+
+def test_until_the_login_is_proven_one_page_is_in_hand_however_many_threads_there_are(members: Open) -> None:
+    made = members({"threads": 3}, slow=0.2)
+    made.list_products()
+    worker = made.worker("a")
+    deadline = time.monotonic() + 20
+    while not made.club.pages:
+        assert time.monotonic() < deadline
+        worker.turn()
+        assert worker.in_hand() <= 1
+    made.crawl(worker)
+    assert (made.records(), made.club.logins) == (8, 1)
