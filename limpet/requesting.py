@@ -54,7 +54,8 @@ def request(
     `method` is GET, or POST where there is a body; `QUERY` is possible. A page may be asked for again after a kill, so
     a POST has to be a read: `safe=True` says that it is. The body is one of `json`, `form` (a dict of text) and `body`
     (bytes or text), at most 64 KB; it is kept in the store, so it must hold no secret. `headers` and `query`
-    (parameters added to the URL when it is sent) take text or `secret("NAME")`; of a secret only the name is stored.
+    (parameters of the URL) take text or `secret("NAME")`; of a secret only the name is stored, and it is put in
+    when the page is sent.
 
     The page's identity is its method, URL, canonical body and the headers that `vary` names; or `key`, a text of your
     own. `to`, `data`, `priority` and `merge` are those of `page.link`.
@@ -70,8 +71,11 @@ def request(
     sent = _headers(headers or {})
     if kind and "content-type" not in {name.lower() for name in sent}:
         sent = {"Content-Type": kind, **sent}
-    ask = Ask(method, content, identity, sent, _texts("query", query or {}), _vary(vary, sent))
-    return Link(url, handler_name(to), data, priority, ask, _key(key), merge=merges(merge))
+    added = _texts("query", query or {})
+    plain = {name: value for name, value in added.items() if isinstance(value, str)}
+    secrets = {name: value for name, value in added.items() if not isinstance(value, str)}
+    ask = Ask(method, content, identity, sent, secrets, _vary(vary, sent))
+    return Link(_with(url, plain), handler_name(to), data, priority, ask, _key(key), merge=merges(merge))
 
 
 def graphql(
@@ -111,6 +115,14 @@ def merges(merge: str | None) -> bool:
             f'merge={merge!r}: "list" collects what all parents hand down; leave it out for the first'
         )
     return merge == "list"
+
+
+def _with(url: str, query: Mapping[str, str]) -> str:
+    """Parameters that are no secret are part of the URL."""
+    if not query:
+        return url
+    path, mark, fragment = url.partition("#")
+    return f"{path}{'&' if '?' in path else '?'}{urlencode(query)}{mark}{fragment}"
 
 
 def _check_method(method: str, safe: bool, has_body: bool) -> None:

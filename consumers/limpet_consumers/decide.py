@@ -6,13 +6,12 @@ import json
 import random
 from email.utils import parsedate_to_datetime
 from functools import partial
-from urllib.parse import unquote_plus
 
 from ada_url import join_url
 
 from limpet_consumers.http import FetchFailed, Response
 from limpet_consumers.login import NotLoggedIn
-from limpet_store.admission import Discovery, Scope
+from limpet_store.admission import Discovery, Scope, without
 from limpet_store.attempts import Attempt, PageRow
 from limpet_store.canonical import Address, admit
 from limpet_store.content import canonical_json
@@ -107,9 +106,9 @@ def redirect(attempt: Attempt, response: Response, scope: Scope) -> Outcome | No
     outcome = partial(Outcome, attempt=attempt, status=response.status)
     location = _unmangled(response.headers.get("location", "").strip())
     try:
-        target = admit(_without(page.query, _join(page.canonical, location))) if location else None
+        target = admit(_unadded(page.query, _join(page.canonical, location))) if location else None
     except URLRejected as error:
-        return outcome(kind=Kind.DEAD, reason="failed", error=f"redirects to a URL that is {error.reason}")
+        return outcome(kind=Kind.DEAD, reason="failed", error=f"redirects to a URL: {error.reason}")
     if target is None:
         return outcome(kind=Kind.RETRY, error="a redirect without Location", jitter=random.random())
     if target.canonical == page.canonical and (page.method == "GET" or response.status in (307, 308)):
@@ -151,15 +150,9 @@ def _key_behind(page: PageRow, target: Address, method: str) -> str | None:
     return None
 
 
-def _without(query: str | None, url: str) -> str:
-    """The URL without the parameters that were added when the page was sent: a server may say them back, and a secret
-    is never stored."""
-    if query is None or "?" not in url:
-        return url
-    path, _, asked = url.partition("?")
-    added = json.loads(query)
-    kept = [pair for pair in asked.split("&") if unquote_plus(pair.partition("=")[0]) not in added]
-    return f"{path}?{'&'.join(kept)}" if kept else path
+def _unadded(query: str | None, url: str) -> str:
+    """The URL without the parameters that were added when the page was sent: a server may say them back."""
+    return url if query is None else without(json.loads(query), url)
 
 
 def _unmangled(location: str) -> str:

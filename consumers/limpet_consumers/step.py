@@ -22,6 +22,7 @@ from limpet_store.errors import ExtractError
 from limpet_store.items import Extracted, Fetched, Rejection
 from limpet_store.outcomes import Kind, Outcome
 from limpet_store.records import PartWrite
+from limpet_store.secret import hidden
 
 
 class Timing:
@@ -166,9 +167,14 @@ class Step:
         try:
             found = self._site.extract(self._fetched(attempt, response, handler))
         except ExtractError as error:
-            return decide.unread(attempt, response.status, str(error))
+            return decide.unread(attempt, response.status, hidden(str(error)))
         discoveries, dropped = discover(
-            found.links, self._scope, parent=page.id, depth=page.depth + 1, home=page.canonical
+            found.links,
+            self._scope,
+            parent=page.id,
+            depth=page.depth + 1,
+            home=page.canonical,
+            query=page.query,
         )
         parts, rejections = prepare(self._site.name, found)
         leads = any(
@@ -189,7 +195,7 @@ def _tells(response: Response) -> bool:
 def prepare(source: str, found: Extracted) -> tuple[list[PartWrite], list[Rejection]]:
     """The page's records, encoded; what cannot be stored, or contradicts an earlier one of the page, is rejected."""
     parts: dict[tuple[str, str], PartWrite] = {}
-    rejections = list(found.rejections)
+    rejections = [replace(r, reason=hidden(r.reason), value=hidden(r.value)) for r in found.rejections]
     for record in found.records:
         try:
             write = records.prepare(source, record)

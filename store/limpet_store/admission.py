@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from urllib.parse import unquote_plus
 
+from limpet_store import secret
 from limpet_store.canonical import DEFAULT_PORTS, Address, admit, is_private
 from limpet_store.content import canonical_json, content_hash
 from limpet_store.database import Database
@@ -119,6 +122,26 @@ def _stored(values: Mapping[str, object]) -> str | None:
     return canonical_json({name: stored(value) for name, value in values.items()}) if values else None  # type: ignore[arg-type]
 
 
+def _by_name(link: Link, query: str) -> Link:
+    """A link that says back a secret of its page's added parameters, as an API's "next" may: they are added again."""
+    if not secret.told(link.url):
+        return link
+    added = {name: secret.read(value) for name, value in json.loads(query).items()}
+    ask = link.ask or PLAIN
+    return replace(link, url=without(added, link.url), ask=replace(ask, query=added | dict(ask.query)))
+
+
+def without(names: Collection[str], url: str) -> str:
+    """The URL without these query parameters."""
+    path, mark, asked = url.partition("?")
+    kept = [pair for pair in asked.split("&") if unquote_plus(pair.partition("=")[0]) not in names]
+    return f"{path}?{'&'.join(kept)}" if mark and any(kept) else path
+
+
+def _text(body: bytes | None) -> str | None:
+    return None if body is None else body.decode("utf-8", "replace")
+
+
 def listed(texts: Iterable[str]) -> str:
     """A JSON list of canonical texts, each once, in an order of its own: it must not depend on who came first."""
     return f"[{','.join(sorted(set(texts)))}]"
@@ -146,17 +169,20 @@ class Scope:
 
 
 def discover(
-    links: Collection[Link], scope: Scope, *, parent: int, depth: int, home: str
+    links: Collection[Link], scope: Scope, *, parent: int, depth: int, home: str, query: str | None = None
 ) -> tuple[list[Discovery], dict[str, int]]:
     """The links that become pages, each once, and a count of the others by reason.
 
-    `home` is the canonical URL of the page they are on; its own host is in scope, since the page was let in.
+    `home` is the canonical URL of the page they are on; its own host is in scope, since the page was let in. `query`
+    are parameters that were added when it was sent: a link that says one back goes on with it, by its name.
     """
     own = admit(home).authority if links else ""
     found: dict[str, Discovery] = {}
     dropped: dict[str, int] = {}
     for link in links:
         try:
+            if query is not None:
+                link = _by_name(link, query)
             address = admit(link.url)
             reason = "" if address.authority == own or address in scope else "out of scope"
         except URLRejected as error:
@@ -165,6 +191,9 @@ def discover(
             dropped[reason] = dropped.get(reason, 0) + 1
             continue
         new = discovery(link, address, parent=parent, depth=depth)
+        if any(secret.told(text) for text in (new.data, new.key, _text(new.body)) if text):
+            dropped["holds a secret"] = dropped.get("holds a secret", 0) + 1
+            continue
         first = found.setdefault(new.key, new)
         if first is not new and new.handed:
             handed = first.handed + new.handed

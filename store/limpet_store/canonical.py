@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ada_url import URL
 
+from limpet_store import secret
 from limpet_store.errors import URLRejected
 
 CANONICALISER_VERSION = 1
@@ -37,7 +38,10 @@ class Address:
 
 
 def admit(url: str) -> Address:
-    """The one door for URLs. Raises URLRejected with a short reason for counting."""
+    """The one door for URLs. Raises URLRejected with a short reason for counting; a site may say back a secret that was
+    sent to it, and those are not stored."""
+    if secret.told(url):
+        raise URLRejected(secret.hidden(url), "holds a secret")
     if len(url) > MAX_URL:
         raise URLRejected(url[:100] + "...", "too long")
     try:

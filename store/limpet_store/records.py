@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from limpet_store import secret
 from limpet_store.content import (
     GONE_HASH,
     NotStorable,
@@ -82,6 +83,8 @@ def prepare(source: str, record: Record) -> PartWrite:
         raise NotStorable("no key")
     key = key_text(record.key)
     data = canonical_json(storable(dict(record.data)))
+    if name := secret.told(data) or secret.told(key):
+        raise NotStorable(f"data holds secret({name!r}), which the site has said back")
     volatile = canonical_json(sorted(record.volatile)) if record.volatile else None
     hash_ = content_hash(steady(data, volatile))
     return PartWrite(

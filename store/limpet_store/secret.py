@@ -102,16 +102,27 @@ def hidden(text: str) -> str:
     return text
 
 
+def told(text: str) -> str | None:
+    """The name of a secret that this process has revealed and that the text tells; None for most."""
+    if not _revealed:
+        return None
+    for value, name in _revealed.items():
+        if value in text or quote(value, safe="") in text or quote_plus(value) in text:
+            return name
+    return None
+
+
 def stored(value: str | Secret) -> JSON:
     """A text or a reference as it is stored."""
     return value.plain if isinstance(value, Secret) else value
 
 
+def read(value: JSON) -> str | Secret:
+    """What `stored` gave, as it was."""
+    return value if isinstance(value, str) else Secret(value["secret"], value["before"], value["after"])
+
+
 def revealed(values: Mapping[str, JSON]) -> dict[str, str]:
     """What `stored` gave, as it is sent. Raises SecretMissing."""
-    return {
-        name: value
-        if isinstance(value, str)
-        else Secret(value["secret"], value["before"], value["after"]).reveal()
-        for name, value in values.items()
-    }
+    found = {name: read(value) for name, value in values.items()}
+    return {name: value if isinstance(value, str) else value.reveal() for name, value in found.items()}

@@ -570,9 +570,72 @@ def test_secrets_are_sent_and_never_stored(bench: Any, monkeypatch: Any, tmp_pat
         f"{BASE}/back?a=1&key=s3cr3t-key",
         "Bearer s3cr3t-token",
     )
-    files = list(made.store.db.path.parent.glob("shop.db*"))
-    assert len(files) >= 2
-    assert not any(b"s3cr3t" in file.read_bytes() for file in files)
+    assert not told(made)
+
+
+def told(made: Bench) -> bool:
+    """Whether a secret of these tests is anywhere in the store's files."""
+    return any(b"s3cr3t" in file.read_bytes() for file in made.store.db.path.parent.glob("shop.db*"))
+
+
+def test_a_link_that_says_a_secret_back_goes_on_with_its_name(bench: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("API_KEY", "s3cr3t-key")
+
+    def link(page: Page) -> Any:
+        yield page.request("/first", query={"key": secret("API_KEY")})
+
+    site = asking(link)
+
+    @site.page("/more")
+    def more(page: Page) -> Any:
+        yield Record("text", "a", {"self": page.text})
+        yield Record("text", "b", {"self": "quiet"})
+        yield page.link("/other/s3cr3t-key")
+
+    @site.page("/first")
+    def first(page: Page) -> Any:
+        yield page.link(page.text)
+
+    answers = {
+        "/": html(""),
+        "/first?key=s3cr3t-key": html("/more?page=2&key=s3cr3t-key"),
+        "/more?page=2&key=s3cr3t-key": html("you sent s3cr3t-key"),
+    }
+    made = bench(answers, site)
+    assert [each.url.removeprefix(BASE) for each in sent(made)] == [
+        "/first?key=s3cr3t-key",
+        "/more?page=2&key=s3cr3t-key",
+    ]
+    assert list(made.records()) == ["b"]
+    assert made.page("/more?page=2", "dropped") == ('{"holds a secret": 1}',)
+    ((reason,),) = made.store.db.rows("SELECT reason FROM rejections")
+    assert reason == "data holds secret('API_KEY'), which the site has said back"
+    assert not told(made)
+
+
+def test_a_redirect_that_says_a_secret_back_elsewhere_leads_nowhere(bench: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("API_KEY", "s3cr3t-key")
+
+    def link(page: Page) -> Any:
+        yield page.request("/api", query={"key": secret("API_KEY")})
+
+    moved_to = html("", 302, location="/login?next=%2Fapi%3Fkey%3Ds3cr3t-key")
+    made = bench({"/": html(""), "/api?key=s3cr3t-key": moved_to}, asking(link))
+    assert len(sent(made)) == 1
+    assert made.page("/api", "state", "error") == ("dead", "redirects to a URL: holds a secret")
+    assert not told(made)
+
+
+def test_parameters_that_are_no_secret_are_part_of_the_url(bench: Any) -> None:
+    def link(page: Page) -> Any:
+        for n in ("1", "2"):
+            yield page.request("/api?a=b#c", query={"page": n, "q": "a b"})
+
+    made = bench({"/": html("")}, asking(link))
+    assert [each.url.removeprefix(BASE) for each in sent(made)] == [
+        "/api?a=b&page=1&q=a+b",
+        "/api?a=b&page=2&q=a+b",
+    ]
 
 
 def test_a_secret_that_is_not_there_is_a_failure_that_names_it(bench: Any) -> None:
