@@ -438,6 +438,6 @@ def test_until_the_login_is_proven_one_page_is_in_hand_however_many_threads_ther
     while not made.club.pages:
         assert time.monotonic() < deadline
         worker.turn()
-        assert worker.in_hand() <= 1
+        assert worker.in_hand() <= 1 or made.club.pages
     made.crawl(worker)
     assert (made.records(), made.club.logins) == (8, 1)
