@@ -13,8 +13,8 @@ from limpet_consumers.asking import Asked, Asking
 from limpet_consumers.http import FetchFailed, Http, Response
 from limpet_consumers.login import Access, NotLoggedIn, Unwanted
 from limpet_consumers.runtime import SiteRuntime
-from limpet_store import records, sample
-from limpet_store.admission import Discovery, Scope, discover
+from limpet_store import records
+from limpet_store.admission import Discovery, Scope, chosen, discover
 from limpet_store.attempts import Attempt
 from limpet_store.canonical import admit
 from limpet_store.content import NotStorable
@@ -95,7 +95,7 @@ class Step:
         """The page as it is, or to be held: it leads no further, and is not in the sample."""
         handler = found.handler or self._site.match(found.address.canonical)
         stays = found.kind != "page" or found.position or self._site.leads(handler)
-        if stays or sample.chosen(found.key, self._share or 0.0):
+        if stays or chosen(found.key, self._share or 0.0):
             return found
         return replace(found, held="sample")
 

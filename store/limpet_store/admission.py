@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -113,6 +114,12 @@ def discovery(
         widens=widens,
         kind=link.kind,
     )
+
+
+def chosen(key: str, share: float) -> bool:
+    """Whether the page of this key is in a sample of `share` (0 to 1)."""
+    number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8])
+    return number < share * 2**64
 
 
 PLAIN = Ask()

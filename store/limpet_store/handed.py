@@ -13,15 +13,16 @@ from limpet_store import rereading
 from limpet_store.admission import Discovery, listed
 from limpet_store.content import canonical_json
 from limpet_store.database import Database
-from limpet_store.ops import Op, shift
+from limpet_store.ops import NOBODY, Op
+
+MOST = 262_144  # characters of what one page collects
 
 BY_PARENT = "SELECT page, data FROM handed WHERE parent = ?"
 OF_PAGE = "SELECT data FROM handed WHERE page = ?"
 PUT = "INSERT OR REPLACE INTO handed (page, parent, data) VALUES (?, ?, ?)"
 DROP = "DELETE FROM handed WHERE page = ? AND parent = ?"
-CHILD = "SELECT data, state, host, priority, merges FROM pages WHERE id = ?"
+CHILD = "SELECT data, state, merges FROM pages WHERE id = ?"
 COLLECTED = "UPDATE pages SET data = ?, merges = 1, etag = NULL WHERE id = ?"
-DUE = "UPDATE pages SET state = 'pending', due_at = ?, failures = 0, lost = 0, reason = NULL WHERE id = ?"
 
 
 def collect(db: Database, parent: int, found: Iterable[Discovery], now: int, scale: float) -> list[Op]:
@@ -41,21 +42,22 @@ def page_id(db: Database, key: str) -> int:
 
 
 def _settle(db: Database, page: int, now: int, scale: float) -> Sequence[Op]:
-    data, state, host, priority, merges = db.rows(CHILD, (page,))[0]
+    data, state, merges = db.rows(CHILD, (page,))[0]
     together = listed(text for (row,) in db.rows(OF_PAGE, (page,)) for text in _each(row))
     if together == data:
         if not merges:  # its first parent made it so
             db.run(COLLECTED, (together, page))
         return ()
+    if len(together) > MOST:
+        rereading.reject(
+            db, page, f"more than {MOST} characters are handed down to it: it keeps what it had", now
+        )
+        return ()
     db.run(COLLECTED, (together, page))
     if state not in ("done", "alias"):
         return ()  # one that is pending will be read with the list; the dead and gone come with the next round
-    due = rereading.due(db, page, now, scale)
-    if due is None:
-        rereading.give_up(db, page, now)
-        return ()
-    db.run(DUE, (due, page))
-    return (("r", page, page, host, due, shift(priority)),)
+    op = rereading.again(db, page, NOBODY, now, scale)
+    return (op,) if op else ()
 
 
 def _each(row: str) -> list[str]:

@@ -122,10 +122,7 @@ def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
     if outcome.kind in STATE:
         _finish(db, outcome, host, context, entry)
         last: Op = ("k", attempt.page.id, host.id, attempt.nonce)
-        due = _due_again(db, outcome, context, collects=bool(found[4]))
-        if due is not None:
-            db.run(ONCE_MORE, (due, attempt.page.id))
-            last = ("p", attempt.page.id, host.id, attempt.nonce, due, shift(attempt.page.priority))
+        last = _once_more(db, outcome, context, collects=bool(found[4])) or last
     elif outcome.kind is Kind.REFUSED:
         moved = found[5] != attempt.page.canonical or bool(found[6])
         last = _refused(db, outcome, host, context, entry, moved=moved)
@@ -188,19 +185,17 @@ def _hand_down(db: Database, outcome: Outcome, context: Context) -> list[Op]:
     return handed.collect(db, page.id, outcome.discoveries, context.now, context.limits.time_scale)
 
 
-def _due_again(db: Database, outcome: Outcome, context: Context, *, collects: bool) -> int | None:
-    """When the page is due once more: it was read with less than its parents hand down by now (it may be one of them),
-    or than is in scope. None when it is not."""
-    page, now = outcome.attempt.page, context.now
+def _once_more(db: Database, outcome: Outcome, context: Context, *, collects: bool) -> Op | None:
+    """The op of a page that is to be read once more: it was read with less than its parents hand down by now (it may be
+    one of them), or than is in scope. None for the others."""
+    attempt, page, now = outcome.attempt, outcome.attempt.page, context.now
     if outcome.scope is not None and outcome.scope < widened.size(db):
-        return now
+        db.run(ONCE_MORE, (now, page.id))
+        return ("p", page.id, page.host, attempt.nonce, now, shift(page.priority))
     may = collects or any(d.handed for d in outcome.discoveries)
     if not may or outcome.kind not in READ_WITH_DATA or not db.one(HANDED_MORE, (page.id, page.data)):
         return None
-    due = rereading.due(db, page.id, now, context.limits.time_scale)
-    if due is None:
-        rereading.give_up(db, page.id, now)
-    return due
+    return rereading.again(db, page.id, attempt.nonce, now, context.limits.time_scale)
 
 
 def _refused(

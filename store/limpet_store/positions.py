@@ -13,9 +13,11 @@ from typing import NamedTuple
 from limpet_store import hosts, rereading
 from limpet_store.admission import Discovery, HostRules
 from limpet_store.database import Database
-from limpet_store.ops import Op, shift
+from limpet_store.ops import NOBODY, Op, shift
 
-KNOWN = "SELECT id, host, state, round, depth, open, due_at, priority FROM pages WHERE key = ?"
+KNOWN = "SELECT id, host, state, round, open, due_at, priority FROM pages WHERE key = ?"
+ABOVE = """WITH RECURSIVE way (id, parent) AS (SELECT id, parent FROM pages WHERE id = ?
+UNION SELECT p.id, p.parent FROM pages p JOIN way ON p.id = way.parent) SELECT 1 FROM way WHERE id = ?"""
 RENEW = """UPDATE pages SET url = ?, canonical = ?, method = ?, body = ?, headers = ?, query = ?, host = ?, data = ?,
 parent = ?, depth = ?, lastmod = ?, led = 1 WHERE id = ?"""
 DUE = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, lost = 0, reason = NULL WHERE id = ?"""
@@ -32,7 +34,6 @@ class _Known(NamedTuple):
     host: int
     state: str
     round: int
-    depth: int
     open: int
     due_at: int
     priority: int
@@ -50,16 +51,15 @@ class _Ancestor(NamedTuple):
 def renew(db: Database, found: Iterable[Discovery], rules: HostRules, now: int, round_: int) -> list[Op]:
     """Give known places their newest URL, inside the caller's transaction; returns the ops of those due again.
 
-    The page before wins while the place is not done; one that was done in this round stays. Within a round a page
-    deeper than the place (a link back) has no say, so that the way back to a lasting URL has no circle; a new round
-    may come by a longer way.
+    The page before wins while the place is not done; one that was done in this round stays. A page that is itself found
+    by way of the place (a link back) has no say, so that the way back to a lasting URL has no circle.
     """
     ops: list[Op] = []
     for d in found:
         row = _Known(*db.rows(KNOWN, (d.key,))[0])
         old = row.round < round_
         again = row.state != "pending" and (row.state == "held" or old)
-        if (d.depth > row.depth and not old) or not (again or (row.state == "pending" and not row.open)):
+        if not (again or (row.state == "pending" and not row.open)) or db.one(ABOVE, (d.parent, row.id)):
             continue
         ids, made = hosts.ensure(db, [(d.address, d.widens)], rules, now, round_)
         host = ids[(d.address.scheme, d.address.name, d.address.port)]
@@ -74,7 +74,7 @@ def renew(db: Database, found: Iterable[Discovery], rules: HostRules, now: int, 
         if again or old:
             db.run(DUE, (now if again else row.due_at, round_, row.id))
         if host != row.host:
-            ops.append(("k", row.id, row.host, ""))
+            ops.append(("k", row.id, row.host, NOBODY))
         if again or host != row.host:
             ops.append(("n", row.id, row.id, host, now, shift(row.priority)))
     return ops
@@ -93,7 +93,7 @@ def go_back(db: Database, page: int, now: int, scale: float) -> list[Op] | None:
     if above is None or above.state not in ("pending", "held", "done", "alias"):
         return None
     on_its_way = above.state in ("pending", "held")
-    due = now if on_its_way else rereading.due(db, above.id, now, scale)
+    due = now if on_its_way else rereading.later(db, above.id, now, scale)
     if due is None:
         return None
     db.many(WAIT, [(each,) for each in way])

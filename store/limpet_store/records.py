@@ -26,14 +26,16 @@ from limpet_store.items import Record
 from limpet_store.message import Source, record_message
 
 FIND = "SELECT version, hash, data, gone FROM records WHERE id = ?"
-PARTS = "SELECT part, hash, data, volatile, schema FROM parts WHERE record = ? ORDER BY part"
+PARTS = "SELECT part, hash, data, volatile, schema, requires FROM parts WHERE record = ? ORDER BY part"
 PART = """SELECT p.fence, p.hash, p.schema, r.gone FROM parts p JOIN records r ON r.id = p.record
 WHERE p.record = ? AND p.part = ?"""
-NEW_PART = """INSERT INTO parts (record, part, page, fence, hash, data, volatile, schema, last_seen)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-CHANGED_PART = """UPDATE parts SET page = ?, fence = ?, hash = ?, data = ?, volatile = ?, schema = ?, last_seen = ?
-WHERE record = ? AND part = ?"""
-SEEN_PART = "UPDATE parts SET page = ?, fence = ?, schema = ?, last_seen = ? WHERE record = ? AND part = ?"
+NEW_PART = """INSERT INTO parts (record, part, page, fence, hash, data, volatile, requires, schema, last_seen)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+SEEN_PART = """UPDATE parts SET page = ?, fence = ?, hash = ?, data = ?, volatile = ?, requires = ?, schema = ?,
+last_seen = ? WHERE record = ? AND part = ?"""
+FORGET = (
+    "DELETE FROM records WHERE id = ? AND version = 0 AND NOT EXISTS (SELECT 1 FROM parts WHERE record = id)"
+)
 NEW = """INSERT INTO records (id, source, type, key, url, version, hash, data, schema, gone, first_seen, last_changed)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 NEXT = """UPDATE records SET url = ?, version = version + 1, hash = ?, data = ?, schema = ?, gone = ?,
@@ -52,7 +54,7 @@ class PartWrite:
     hash: str
     volatile: str | None = None  # JSON
     schema: int = 1
-    requires: Collection[str] = ()
+    requires: str | None = None  # JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +70,13 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Merged:
-    """The parts of a record together; `parts` are those there are."""
+    """The parts of a record together; `missing` are those that they require and that are not there."""
 
     content: str
     hash: str
     schema: int
     volatile: str | None
-    parts: frozenset[str]
+    missing: frozenset[str]
 
 
 def prepare(source: str, record: Record) -> PartWrite:
@@ -85,12 +87,16 @@ def prepare(source: str, record: Record) -> PartWrite:
     data = canonical_json(storable(dict(record.data)))
     if name := secret.told(data) or secret.told(key):
         raise NotStorable(f"data holds secret({name!r}), which the site has said back")
-    volatile = canonical_json(sorted(record.volatile)) if record.volatile else None
+    volatile, requires = _names(record.volatile), _names(record.requires)
     hash_ = content_hash(steady(data, volatile))
     return PartWrite(
         record_id(source, record.type, key), record.type, key, record.part, data, hash_, volatile, record.schema,
-        record.requires,
+        requires,
     )  # fmt: skip
+
+
+def _names(given: Collection[str]) -> str | None:
+    return canonical_json(sorted(given)) if given else None
 
 
 def steady(data: str, volatile: str | None) -> str:
@@ -118,33 +124,17 @@ def upsert(db: Database, source: Source, writes: Iterable[PartWrite], seen: Seen
 def _store_part(db: Database, write: PartWrite, seen: Seen) -> str:
     """Why the record may have another version now; "" when the part has not changed and the record is shown."""
     found = db.one(PART, (write.record, write.part))
+    content = (write.hash, write.data, write.volatile, write.requires, write.schema, seen.at)
     if found is None:
-        db.run(
-            NEW_PART,
-            (write.record, write.part, seen.page, seen.fence, write.hash, write.data, write.volatile, write.schema,
-             seen.at),
-        )  # fmt: skip
+        db.run(NEW_PART, (write.record, write.part, seen.page, seen.fence, *content))
         return seen.reason
-    if found[0] > seen.fence:
+    fence, hash_, schema, gone = found
+    if fence > seen.fence:
         return ""
-    if found[1] == write.hash:
-        db.run(SEEN_PART, (seen.page, seen.fence, write.schema, seen.at, write.record, write.part))
-        return seen.reason if found[3] else ""  # a record that waits may require less by now
-    db.run(
-        CHANGED_PART,
-        (
-            seen.page,
-            seen.fence,
-            write.hash,
-            write.data,
-            write.volatile,
-            write.schema,
-            seen.at,
-            write.record,
-            write.part,
-        ),
-    )
-    return seen.reason if found[2] == write.schema else "schema"
+    db.run(SEEN_PART, (seen.page, seen.fence, *content, write.record, write.part))
+    if hash_ == write.hash:
+        return seen.reason if gone else ""  # a record that waits may require less by now
+    return seen.reason if schema == write.schema else "schema"
 
 
 def _settle(db: Database, source: Source, write: PartWrite, seen: Seen, reason: str) -> list[str]:
@@ -154,7 +144,7 @@ def _settle(db: Database, source: Source, write: PartWrite, seen: Seen, reason: 
         return _begin(db, source, write, seen)
     version, hash_, before, gone = found
     now = _merged(db, write.record)
-    if now.hash == hash_ or (gone and not now.parts.issuperset(write.requires)):
+    if now.hash == hash_ or (gone and now.missing):
         return []
     db.run(NEXT, (seen.url, now.hash, now.content, now.schema, 0, seen.at, write.record))
     return [
@@ -168,7 +158,7 @@ def _settle(db: Database, source: Source, write: PartWrite, seen: Seen, reason: 
 
 def _begin(db: Database, source: Source, write: PartWrite, seen: Seen) -> list[str]:
     """The first part of a record: all there is, and enough unless it requires others."""
-    waits = not {write.part}.issuperset(write.requires)
+    waits = not {write.part}.issuperset(json.loads(write.requires or "[]"))
     version, hash_, content = (0, GONE_HASH, "null") if waits else (1, write.hash, write.data)
     db.run(
         NEW,
@@ -189,20 +179,20 @@ def _begin(db: Database, source: Source, write: PartWrite, seen: Seen) -> list[s
 def _merged(db: Database, record: str) -> _Merged:
     """The content of a record's parts together."""
     rows = db.rows(PARTS, (record,))
-    names = frozenset(row[0] for row in rows)
+    missing = frozenset(json.loads(together(row[5] for row in rows) or "[]")) - {row[0] for row in rows}
     if len(rows) == 1:
-        _, hash_, content, volatile, schema = rows[0]
-        return _Merged(content, hash_, schema, volatile, names)
-    content = merge(data for _, _, data, _, _ in rows)
-    volatile = together(volatile for *_, volatile, _ in rows)
+        _, hash_, content, volatile, schema, _ = rows[0]
+        return _Merged(content, hash_, schema, volatile, missing)
+    content = merge(row[2] for row in rows)
+    volatile = together(row[3] for row in rows)
     return _Merged(
-        content, content_hash(steady(content, volatile)), max(row[4] for row in rows), volatile, names
+        content, content_hash(steady(content, volatile)), max(row[4] for row in rows), volatile, missing
     )
 
 
-def together(volatile: Iterable[str | None]) -> str | None:
-    """Several parts' volatile fields as one JSON list; None for none."""
-    found = {name for names in volatile if names for name in json.loads(names)}
+def together(names: Iterable[str | None]) -> str | None:
+    """The names of several parts as one JSON list; None for none."""
+    found = {name for text in names if text for name in json.loads(text)}
     return canonical_json(sorted(found)) if found else None
 
 
@@ -228,6 +218,7 @@ def remove_page(db: Database, source: Source, seen: Seen) -> list[str]:
     for record in records:
         version, hash_, before, gone = db.rows(FIND, (record,))[0]
         if gone:  # it waits for parts, and has fewer now
+            db.run(FORGET, (record,))
             continue
         now = _merged(db, record) if db.one("SELECT 1 FROM parts WHERE record = ?", (record,)) else _NOTHING
         if now.hash == hash_:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from limpet_store import outbox, positions
+from limpet_store import outbox, positions, rereading
 from limpet_store.message import round_message
 from limpet_store.ops import Op, ranges, shift
 from limpet_store.outbox import Entry
@@ -14,6 +14,7 @@ from limpet_store.store import OPEN_NEW, Store
 LAST = "SELECT number, why, started_at, refreshed_to, finished_at FROM rounds ORDER BY number DESC LIMIT 1"
 UNTRIED = """SELECT 1 FROM pages INDEXED BY pages_pending WHERE state = 'pending'
 AND coalesce(attempted_at, 0) < (SELECT started_at FROM rounds ORDER BY number DESC LIMIT 1) LIMIT 1"""
+HOST_OF = "SELECT id, host, priority FROM pages WHERE id = ?"
 CHUNK = 1_000  # pages made due in one transaction
 # Nearly all pages are wanted, in order of id: an index by state would sort them for each chunk.
 TO_REFRESH = """SELECT id, host, priority FROM pages NOT INDEXED
@@ -97,7 +98,8 @@ def refresh(store: Store, now: int, *, listed: bool = True) -> int:
 
 
 def rest(store: Store, now: int) -> int:
-    """Make due what a refresh left to sitemaps and none has spoken of in the open round; returns how many were.
+    """Make due what was left for the end of the open round: by a refresh to sitemaps, when none has spoken of it; and
+    pages that wait to be read with all that others hand down. Returns how many were.
 
     To be called when nothing else is left to do. What is due, or was asked for in this round, is left out, so a
     killed call is repeated.
@@ -111,10 +113,22 @@ def rest(store: Store, now: int) -> int:
                 return count
             rows = store.db.rows(REST, (after, current.number, CHUNK))
             _make_due(store, rows, current.number, now)
+            count += _read_last(store, now)
         count += len(rows)
         if len(rows) < CHUNK:
             return count
         after = rows[-1][0]
+
+
+def _read_last(store: Store, now: int) -> int:
+    """Let go what waits to be read with all that is handed down to it; inside the caller's transaction."""
+    pages = rereading.waiting(store.db, CHUNK)
+    rows = [row for page in pages for row in store.db.rows(HOST_OF, (page,))]
+    store.db.many(rereading.DUE, [(now, page) for page, _, _ in rows])
+    ops: list[Op] = ranges("n", ((page, host, now, shift(priority)) for page, host, priority in rows))
+    if ops:
+        outbox.append(store.db, [Entry("handed", ops)], now)
+    return len(rows)
 
 
 def _make_due(store: Store, rows: Sequence[tuple[int, int, int]], number: int, now: int) -> None:

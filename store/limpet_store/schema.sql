@@ -134,6 +134,7 @@ CREATE TABLE parts (
   hash          TEXT NOT NULL,              -- of its data, volatile fields left out
   data          TEXT NOT NULL,
   volatile      TEXT,                       -- JSON: the fields that make no version
+  requires      TEXT,                       -- JSON: parts without which a new record is not shown
   schema        INTEGER NOT NULL DEFAULT 1, -- of the record's type when it was read
   last_seen     INTEGER NOT NULL,
   PRIMARY KEY (record, part)

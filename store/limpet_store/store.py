@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from limpet_store import attempts, hosts, outbox, outcomes, pages
+from limpet_store import attempts, hosts, outbox, outcomes, pages, widened
 from limpet_store.admission import Discovery, HostRules
 from limpet_store.attempts import Attempt, Begun, Lease
 from limpet_store.canonical import CANONICALISER_VERSION
@@ -129,17 +129,23 @@ class Store:
             self.db.run("UPDATE meta SET fence = ?", (begun.fence,))
 
     def enqueue(self, found: Sequence[Discovery], rules: HostRules, *, now: int, why: str) -> int:
-        """Add pages; returns how many were new. Known ones are left alone. Opens a round when none is open."""
+        """Add pages; returns how many were new. Known ones are left alone, but for those that a sample has left out.
+        Opens a round when none is open."""
         fresh = pages.unknown(self.db, found)
         widening = [d for d in found if d.widens]
-        if not fresh and not widening:
+        held = pages.left_out(self.db, found) if len(fresh) < len(found) else []
+        if not fresh and not widening and not held:
             return 0
         with self.db.write():
             self.check_identity()
             top = self.db.value("SELECT coalesce(max(id), 0) FROM pages")
             round_ = self.open_round(why, now) if fresh else 0
             ops = pages.insert(self.db, fresh, rules, now, round_)
+            before = widened.size(self.db) if widening else 0
             self._widen(widening)
+            if widening and widened.size(self.db) > before:
+                ops += widened.read_again(self.db, now)
+            ops += pages.let_go(self.db, held, now, self.open_round(why, now)) if held else []
             if ops:
                 outbox.append(self.db, [Entry("enqueue", ops)], now)
             added = self.db.value("SELECT count(*) FROM pages WHERE id > ? AND kind <> 'robots'", (top,))

@@ -118,7 +118,7 @@ def states(store: Store) -> dict[str, int]:
     """Pages by state; robots.txt and sitemaps are left out."""
     counts: dict[str, int] = dict(store.db.rows(STATES))
     for state, count in store.db.rows(ROBOTS) + store.db.rows(SITEMAPS):
-        counts[state] -= count
+        counts[state] = counts.get(state, 0) - count  # one that has moved since is not among them
     return {state: count for state, count in counts.items() if count > 0}
 
 

@@ -32,6 +32,8 @@ def bench(store: Store) -> Callable[..., Bench]:
 
 def ended(made: Bench) -> None:
     """The round is over, and what the crawl left is sound."""
+    while rounds.rest(made.store, wall_ms()):
+        made.crawl()
     assert rounds.finish(made.store, wall_ms())
     assert all(found.ok for found in verify.verify(made.store, quiet=True))
 
@@ -41,6 +43,12 @@ def again(made: Bench) -> None:
     made.worker().relay()
     made.web.log.clear()
     made.crawl()
+
+
+def later(made: Bench, path: str, ms: int) -> None:
+    """The page is due so much later than it was."""
+    with made.store.db.write():
+        made.store.db.run("UPDATE pages SET due_at = due_at + ? WHERE canonical = ?", (ms, BASE + path))
 
 
 # -- tokens
@@ -267,6 +275,38 @@ def test_a_night_that_ends_with_a_leftover_loses_no_place_that_was_held(bench: A
     ended(made)
 
 
+def test_places_that_lead_to_each_other_make_no_circle(bench: Any) -> None:
+    """A leftover of the last round is read before the page that leads to it, and links back to that one."""
+    site = Site("shop", [f"{BASE}/list/1"], robots=False, allow_private=True)
+    site.tune(threads=1, group=1)
+
+    @site.page("/list/{n}")
+    def pager(page: Page) -> Any:
+        for link in page.css("a"):
+            yield page.follow(link, key=f"list/{page.one('::text', of=link)}")
+
+    def shown(*others: int) -> Response:
+        return html("".join(f'<a href="/list/{m}">{m}</a>' for m in others))
+
+    made = bench({"/list/1": shown(2), "/list/2": shown(3), "/list/3": html("", 500)}, site)
+    made.crawl()
+    assert rounds.supersede(made.store, wall_ms())
+    rounds.start(made.store, "test", wall_ms())
+    rounds.refresh(made.store, wall_ms())
+    made.web.answers["/list/3"] = shown(2)
+    later(made, "/list/1", 2**40)
+    later(made, "/list/3", -(2**40))
+    made.worker().rebuild(made.worker().frontier.cursor())
+    made.crawl()
+    assert made.web.log[-1] == "/list/3"
+    parents = dict(made.store.db.rows("SELECT id, parent FROM pages"))
+    for page in parents:
+        way = [page]
+        while (above := parents[way[-1]]) is not None:
+            assert above not in way
+            way.append(above)
+
+
 def test_a_site_that_refuses_now_and_then_is_not_asked_without_end(bench: Any) -> None:
     tokens = Tokens(length=8)
     answers = tokens.answers()
@@ -288,12 +328,6 @@ def test_a_site_that_refuses_now_and_then_is_not_asked_without_end(bench: Any) -
 
 
 # -- data handed down
-
-
-def later(made: Bench, path: str, ms: int) -> None:
-    """The page is due so much later than it was."""
-    with made.store.db.write():
-        made.store.db.run("UPDATE pages SET due_at = due_at + ? WHERE key = ?", (ms, BASE + path))
 
 
 def categories(merge: str | None = "list") -> Site:
@@ -432,10 +466,54 @@ def test_data_that_grows_with_each_visit_ends_with_a_word(bench: Any) -> None:
 
     made = bench({"/p/1": html("")}, site)
     made.crawl()
-    assert 10 < len(made.web.log) <= 25
+    ended(made)
+    assert 20 < len(made.web.log) <= 1 + 25
     ((reason,),) = made.store.db.rows("SELECT reason FROM rejections")
     assert "still changes" in reason
+
+
+def test_a_page_collects_from_any_number_of_parents_that_come_one_after_the_other(bench: Any) -> None:
+    site = Site("shop", [f"{BASE}/c/{n}" for n in range(60)], robots=False, allow_private=True)
+    site.tune(threads=1, group=1, time_scale=0.00001)
+
+    @site.page("/c/{n:int}")
+    def category(page: Page) -> Any:
+        yield page.link("/p/1", data=int(page.params["n"]), merge="list")
+
+    @site.page("/p/{n}")
+    def product(page: Page) -> Any:
+        yield Record("product", page.params["n"], {"in": sorted(page.data)})
+
+    made = bench({f"/c/{n}": html("") for n in range(60)} | {"/p/1": html("")}, site)
+    for n in range(60):
+        later(made, f"/c/{n}", 2**40)
+    for n in range(60):
+        later(made, f"/c/{n}", -(2**40))
+        made.worker().rebuild(made.worker().frontier.cursor())
+        made.crawl()
     ended(made)
+    assert json.loads(made.records()["1"])["in"] == list(range(60))
+    assert made.web.log.count("/p/1") <= 26
+
+
+def test_what_is_collected_has_a_bound_that_is_told(bench: Any) -> None:
+    site = Site("shop", [f"{BASE}/c/{n}" for n in range(40)], robots=False, allow_private=True)
+    site.tune(threads=1, time_scale=0.00001)
+
+    @site.page("/c/{n}")
+    def category(page: Page) -> Any:
+        yield page.link("/p/1", data=page.params["n"] + "x" * 10_000, merge="list")
+
+    @site.page("/p/{n}")
+    def product(page: Page) -> Any:
+        yield Record("product", page.params["n"], {"in": len(page.data)})
+
+    made = bench({f"/c/{n}": html("") for n in range(40)} | {"/p/1": html("")}, site)
+    made.crawl()
+    ended(made)
+    assert json.loads(made.records()["1"])["in"] == 26
+    ((reason,),) = made.store.db.rows("SELECT reason FROM rejections")
+    assert "more than 262144 characters" in reason
 
 
 def test_a_record_that_requires_less_by_now_is_shown_when_its_page_is_read_again(bench: Any) -> None:

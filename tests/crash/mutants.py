@@ -116,7 +116,7 @@ MUTANTS = [
     Mutant("no attempt before the request", "die", "smallest crawl",
            _python(attempts, "_decide", ("db.run(MARK,", "db.run(MARK.replace('open = 1', 'open = 0'),"))),
     Mutant("data that a parent hands down meanwhile is missed", "die", "data of several parents",
-           _python(outcomes, "_due_again", ("may = collects or", "may = False and"))),
+           _python(outcomes, "_once_more", ("may = collects or", "may = False and"))),
     Mutant("a waiting record is shown", "die", "parts that wait for each other",
            _python(records, "_begin", ("waits = not", "waits = False and not"))),
     Mutant("an open page is given out after a rebuild", "preempt", "smallest crawl, meanwhile wiped worker",

@@ -9,7 +9,7 @@ from e2e.helpers import Crawl
 
 from limpet.demo.site_template import site_file
 from limpet.exits import Exit
-from limpet_store.sample import chosen
+from limpet_store.admission import chosen
 
 
 def test_a_sample_is_the_same_after_a_restart_and_the_rest_comes_when_it_is_asked_for(

@@ -109,6 +109,34 @@ def test_a_record_that_is_gone_comes_back_when_all_required_parts_do(shop: Store
     assert sound(shop)
 
 
+def test_what_one_part_requires_holds_for_the_others(shop: Store) -> None:
+    visit(shop, A, write({"title": "Tea"}, part="detail", requires=["detail", "stock"]))
+    visit(shop, B, write({"picture": "x"}, part="picture"))
+    assert messages(shop) == []
+    assert sound(shop)
+
+
+def test_a_record_that_waits_for_parts_is_forgotten_with_the_last_of_them(shop: Store) -> None:
+    from limpet_store.outcomes import Kind, Outcome
+
+    visit(shop, A, write({"title": "Tea"}, part="detail", requires=["stock"]))
+    visit(shop, B)
+    make_due(shop)
+    turn(shop, done=[Outcome(attempt=attempt(shop, A), kind=Kind.GONE)])
+    assert shop.db.rows("SELECT * FROM records") == []
+    assert sound(shop)
+
+
+def test_a_version_shows_the_volatile_fields_as_they_were_last_read(shop: Store) -> None:
+    visit(shop, A, write({"price": 1, "seen": "mon"}, volatile=["seen"]))
+    visit(shop, B, write({"stock": 5}, part="stock"))
+    make_due(shop)
+    visit(shop, A, write({"price": 1, "seen": "tue"}, volatile=["seen"]))
+    visit(shop, B, write({"stock": 6}, part="stock"))
+    assert messages(shop)[-1] == ("changed", "content", {"price": 1, "seen": "tue", "stock": 6})
+    assert sound(shop)
+
+
 def test_a_volatile_field_alone_makes_no_version(page: Store) -> None:
     visit(page, A, write({"price": 1, "seen": "mon"}, volatile=["seen"]))
     make_due(page)
