@@ -45,6 +45,7 @@ class Crawl:
     again = "crawl"  # the command that goes on after an interruption
 
     def __init__(self, engine: Engine, wish: Wish) -> None:
+        check_secrets(engine.site)  # before anything is made
         self.engine = engine
         self.wish = wish
         self.store = engine.store
@@ -57,7 +58,6 @@ class Crawl:
     def run(self) -> Exit:
         """Crawl; returns how it ended."""
         engine = self.engine
-        check_secrets(engine.site)
         say(f"{engine.site.name}: state in {engine.place}")
         _ = engine.server
         engine.presence()
