@@ -236,4 +236,49 @@ POSTED = Scenario(
     lambda world: Truth({("hit", str(n)): (1, {"n": n}) for n in range(3)}, {"/search": DONE}),
 )  # fmt: skip
 
-AUTHORED = [HANDED, TAKEN_AWAY, TOKENS, TOKENS_AGAIN, REQUIRED, REJECTED, HEALED, POSTED]
+# -- a login
+
+INSIDE = 3  # pages that one session may see
+
+
+def _members(website: Website, path: str) -> Any:
+    """A page for members. Strangers are sent to the login, and do not count as visitors of the page."""
+    seen = website.memory.setdefault("seen", {})
+    if not website.cookie or seen.get(website.cookie, 0) >= INSIDE:
+        website.log[path] -= 1
+        return "/login"
+    seen[website.cookie] = seen.get(website.cookie, 0) + 1
+    if path == "/members":
+        return '<a href="/m/1"></a><a href="/m/2"></a><a href="/m/3"></a>'
+    return f"<b>{path[-1]}</b>"
+
+
+def _club() -> Site:
+    site = _site(f"{HOME}/members")
+
+    @site.login
+    def login(session: Any) -> None:
+        session.enter()
+
+    @site.logged_out
+    def logged_out(page: Page) -> bool:
+        return page.headers.get("location") == "/login"
+
+    @site.page("/members")
+    def members(page: Page) -> Any:
+        yield from page.links()
+
+    @site.page("/m/{n}")
+    def member(page: Page) -> Any:
+        yield Record("member", page.params["n"], {"n": page.one("b")})
+
+    return site
+
+
+CLUB = {"/members": _members} | {f"/m/{n}": _members for n in (1, 2, 3)}
+LOGIN = Scenario(
+    "a login whose session ends", lambda: _world(CLUB, _club()), crawl,
+    lambda world: Truth({("member", str(n)): (1, {"n": str(n)}) for n in (1, 2, 3)}, dict.fromkeys(CLUB, DONE)),
+)  # fmt: skip
+
+AUTHORED = [HANDED, TAKEN_AWAY, TOKENS, TOKENS_AGAIN, REQUIRED, REJECTED, HEALED, POSTED, LOGIN]

@@ -7,7 +7,7 @@ from contextlib import suppress
 from unittest import mock
 
 from crash import scenarios, shop
-from crash.authored import HANDED, REQUIRED, TOKENS
+from crash.authored import HANDED, LOGIN, REQUIRED, TOKENS
 from crash.invariants import Truth
 from crash.preempt import Preemption
 from crash.scenarios import Scenario, crawl, flush, help_out
@@ -86,7 +86,9 @@ def cases() -> list[Preemption]:
     found += [_case(small, each) for each in (worker, relay, rebuild, flush, wiped_worker, dying_rebuild)]
     found += [_case(wiped, each) for each in (worker, flush, dying_rebuild)]
     found += [_case(rebuilt, each) for each in (flush, rebuild)]
-    found += [_case(each, other) for each in (HANDED, TOKENS, REQUIRED) for other in (worker, wiped_worker)]
+    found += [
+        _case(each, other) for each in (HANDED, TOKENS, REQUIRED, LOGIN) for other in (worker, wiped_worker)
+    ]
     return found
 
 

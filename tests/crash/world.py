@@ -111,6 +111,7 @@ class Website:
     outage: bool = False
     memory: dict[str, Any] = field(default_factory=dict)  # what the site itself remembers
     body: Any = None  # that of the request, as JSON
+    cookie: int = 0  # of who asks
 
     def answer(self, url: str, body: bytes | None = None) -> Response:
         self.body = json.loads(body) if body else None
@@ -245,12 +246,35 @@ class Process(Engine):
     def nobody_works(self) -> bool:
         return self.alone
 
+    def _port(self) -> Any:
+        return Sessions(self.world) if self.site.account else self.world
+
     def worker(self, http: Http | None = None) -> Worker:
         """A worker as a slice opens it."""
         return Worker(
-            self.store, self.frontier, http or self.world, self.site, token=self.token, witness=self.witness,
+            self.store, self.frontier, http or self._port(), self.site, token=self.token, witness=self.witness,
             clock=FrontierClock(self.world.clock.boot),
         )  # fmt: skip
+
+
+class Sessions:
+    """The HTTP port of one process on a site that wants a login: the session is lost with the process."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.cookie = 0
+
+    def fetch(self, request: Request, deadline: float) -> Response:
+        self._world.website.cookie = self.cookie
+        return self._world.fetch(request, deadline)
+
+    def log_in(self, login: Callable[[Any], object], deadline: float) -> bool:
+        return login(self) is not False
+
+    def enter(self) -> None:
+        """The site gives out a session; those it gave before stay."""
+        memory = self._world.website.memory
+        self.cookie = memory["sessions"] = memory.get("sessions", 0) + 1
 
 
 def work(process: Process, worker: Worker, *, wait: bool = True, most: int = MOST_TURNS) -> None:
