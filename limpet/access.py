@@ -10,6 +10,7 @@ from typing import Any
 
 from limpet.page import Page
 from limpet.settings import proxy_url
+from limpet_consumers.headers import is_token, trouble
 from limpet_store.errors import ExtractError, SiteError
 from limpet_store.items import Fetched
 from limpet_store.secret import Secret
@@ -18,8 +19,16 @@ SLICE = (
     600.0  # seconds of a slice where it begins with a login or the start of a transport; else half a minute
 )
 _WORDS = 500  # characters of a foreign exception's text
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _COOKIE = re.compile(r"[!#-+\--:<-\[\]-~ ]*")  # RFC 6265, and blanks, which browsers send too
+
+
+def headers(given: Any, problems: list[str]) -> dict[str, str | Secret]:
+    """Names and values of headers."""
+    if not isinstance(given, Mapping):
+        problems.append(f"headers: a dict, not a {type(given).__name__}")
+        return {}
+    problems += filter(None, (trouble(name, value) for name, value in given.items()))
+    return dict(given)
 
 
 def cookies(given: Any, problems: list[str]) -> dict[str, str | Secret]:
@@ -29,7 +38,7 @@ def cookies(given: Any, problems: list[str]) -> dict[str, str | Secret]:
         return {}
     for name, value in given.items():
         fits = isinstance(value, Secret) or (isinstance(value, str) and _COOKIE.fullmatch(value))
-        if not isinstance(name, str) or not _TOKEN.fullmatch(name) or not fits:
+        if not is_token(name) or not fits:
             problems.append(f'cookie {name!r}: a name, and ASCII without " , ; \\ or secret(...)')
     return dict(given)
 

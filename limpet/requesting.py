@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from limpet import clean
 from limpet.missing import MissingValue
+from limpet_consumers.headers import trouble
 from limpet_store.content import canonical_json, storable
 from limpet_store.errors import UsageError
 from limpet_store.items import JSON, Ask, Link
@@ -18,10 +19,6 @@ from limpet_store.secret import Secret
 
 MAX_BODY = 65_536  # bytes
 READS = ("GET", "QUERY")  # methods that say by themselves that nothing is changed
-_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_OURS = frozenset(
-    {"accept-encoding", "connection", "content-length", "host", "transfer-encoding", "user-agent"}
-)
 _OPERATION = re.compile(r"(?:\s|,|\ufeff|#[^\r\n]*)*(?:(query|mutation|subscription|fragment)\b|\{)")
 
 Text = str | Secret
@@ -175,10 +172,8 @@ def _fits(body: bytes) -> bytes:
 def _headers(given: Mapping[str, Text]) -> dict[str, Text]:
     found = _texts("headers", given)
     for name, value in found.items():
-        if not _HEADER.fullmatch(name) or name.lower() in _OURS:
-            raise BadRequest(f"header {name!r}: not one to set for a page")
-        if isinstance(value, str) and not (value.isascii() and value.isprintable()):
-            raise BadRequest(f"header {name!r}: one line of ASCII")
+        if wrong := trouble(name, value):
+            raise BadRequest(wrong)
     return found
 
 

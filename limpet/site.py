@@ -19,6 +19,7 @@ from limpet.page import Page
 from limpet.patterns import Pattern
 from limpet.seeding import Seeds
 from limpet.shapes import Shape, Shapes
+from limpet_consumers.headers import one_line
 from limpet_consumers.http import Http
 from limpet_consumers.runtime import Account, Knobs, Network
 from limpet_store.canonical import admit
@@ -36,7 +37,6 @@ C = TypeVar("C", bound=type)
 H = TypeVar("H", bound=Callable[[Page], Any])
 L = TypeVar("L", bound=Callable[[Any], Any])
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
-_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _KNOBS = {field.name: field.default for field in dataclasses.fields(Knobs)}
 
 
@@ -120,7 +120,7 @@ class Site:
                 problems.append(f"{flag} {value!r}: True or False")
         self.allow_private = allow_private
         self.robots = robots
-        self.headers: Mapping[str, Text] = MappingProxyType(_headers(headers or {}, problems))
+        self.headers: Mapping[str, Text] = MappingProxyType(access.headers(headers or {}, problems))
         self.cookies: Mapping[str, Text] = MappingProxyType(access.cookies(cookies or {}, problems))
         self.network = Network(proxy=access.proxy(proxy, problems))
         self.session = access.factory("session", session, problems)
@@ -129,7 +129,7 @@ class Site:
             problems.append("transport: it sees to session, cookies and proxy itself; leave them out")
         self._honest = user_agent is None and not contact
         self.user_agent = _honest_agent(contact) if user_agent is None else user_agent
-        if not _is_header_text(self.user_agent) or not self.user_agent.strip():
+        if not one_line(self.user_agent) or not self.user_agent.strip():
             problems.append(f"user_agent and contact: one line of ASCII, not {self.user_agent!r}")
         if problems:
             raise SiteError("Site: " + "; ".join(problems))
@@ -363,26 +363,6 @@ def _number(name: str, value: Any, problems: list[str]) -> float:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _headers(given: Any, problems: list[str]) -> dict[str, Text]:
-    if not isinstance(given, Mapping):
-        problems.append(f"headers: a dict, not {given!r}")
-        return {}
-    for name, value in given.items():
-        if not isinstance(name, str) or not _HEADER.fullmatch(name) or not _is_header(value):
-            problems.append(f"header {name!r}: a name, and one ASCII line or secret(...)")
-        elif name.lower() == "user-agent":
-            problems.append("header 'User-Agent': say user_agent=...")
-    return dict(given)
-
-
-def _is_header(value: Any) -> bool:
-    return isinstance(value, Secret) or _is_header_text(value)
-
-
-def _is_header_text(value: Any) -> bool:
-    return isinstance(value, str) and value.isascii() and value.isprintable()
 
 
 def _check_knob(name: str, value: Any) -> None:

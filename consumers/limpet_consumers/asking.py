@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote_plus
 
+from limpet_consumers.headers import one_line
 from limpet_consumers.http import FetchFailed, Request
 from limpet_consumers.runtime import SiteRuntime
 from limpet_store.attempts import PageRow
 from limpet_store.canonical import admit, is_private
+from limpet_store.errors import UsageError
 from limpet_store.secret import SecretMissing, revealed, stored
 
 ALWAYS = {"Accept-Encoding": "gzip", "Accept": "*/*", "Connection": "keep-alive"}
@@ -32,12 +34,11 @@ class Asked:
 
 
 class Asking:
-    """Makes the requests of one site. Raises SecretMissing when a secret of the site's headers is not there."""
+    """Makes the requests of one site. Raises UsageError when a secret of its headers cannot be sent."""
 
     def __init__(self, site: SiteRuntime) -> None:
         self._site = site
-        own = revealed({name: stored(value) for name, value in site.headers.items()})
-        self._headers = over(ALWAYS | {"User-Agent": site.user_agent}, own)
+        self._headers = over(ALWAYS | {"User-Agent": site.user_agent}, own_headers(site))
 
     def request(self, asked: Asked, etag: str | None = None) -> Request:
         """The request for a page; `etag` makes it conditional. Raises FetchFailed when a secret is not there."""
@@ -50,8 +51,8 @@ class Asking:
             url = with_query(asked.url, revealed(json.loads(asked.query or "{}")))
         except SecretMissing as error:
             raise FetchFailed(str(error), host=False) from None
-        if bad := next((name for name, value in headers.items() if not one_line(value)), None):
-            raise FetchFailed(f"header {bad}: its secret is not one line of ASCII", host=False)
+        if bad := not_one_line(headers):
+            raise FetchFailed(bad, host=False)
         return Request(url, asked.method, asked.body, headers, private)
 
 
@@ -78,6 +79,19 @@ def with_query(url: str, added: Mapping[str, str]) -> str:
     return f"{url}{'&' if '?' in url else '?'}{pairs}"
 
 
-def one_line(value: str) -> bool:
-    """Whether it can be sent as the value of a header."""
-    return value.isascii() and value.isprintable()
+def own_headers(site: SiteRuntime) -> dict[str, str]:
+    """The headers that the site file sets, as they are sent. Raises UsageError, without a value in it."""
+    found = revealed({name: stored(value) for name, value in site.headers.items()})
+    if bad := not_one_line(found):
+        raise UsageError(bad)
+    return found
+
+
+def not_one_line(headers: Mapping[str, str]) -> str:
+    """What is wrong with the first header that cannot be sent, "" when all can; of a secret nothing shows before."""
+    bad = next((name for name, value in headers.items() if not one_line(value)), None)
+    return (
+        ""
+        if bad is None
+        else f"header {bad}: its secret is not one line of ASCII (is there a line end in it?)"
+    )

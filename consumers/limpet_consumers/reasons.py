@@ -60,6 +60,8 @@ def failure(error: BaseException, *, late: bool = False, proxy: str | None = Non
         return FetchFailed(f"compressed body is damaged: {error}")
     if late:
         return FetchFailed("slower than the total time-out")
+    if type(error) is ValueError:
+        return FetchFailed("a header or the URL holds what cannot be sent", host=False)
     if proxy and isinstance(error, PROXY_FAILED):
         return FetchFailed(f"no connection through the proxy of {proxy}: {reason(error)}")
     return FetchFailed(reason(error))

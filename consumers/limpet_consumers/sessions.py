@@ -18,8 +18,9 @@ from requests.adapters import BaseAdapter, HTTPAdapter
 from requests.cookies import RequestsCookieJar, get_cookie_header
 from requests.models import PreparedRequest
 
-from limpet_consumers.asking import may_be_private, one_line, over
+from limpet_consumers.asking import may_be_private, over
 from limpet_consumers.connections import Adapter, asked
+from limpet_consumers.headers import one_line
 from limpet_consumers.http import FetchFailed, Request
 from limpet_consumers.reasons import failure
 from limpet_consumers.runtime import SiteRuntime

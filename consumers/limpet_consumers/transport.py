@@ -32,6 +32,7 @@ NOT_WHOLE = (
     requests.RequestException,
     urllib3.exceptions.HTTPError,
     OSError,
+    ValueError,  # http.client, of what it cannot send; it quotes the value
 )
 DIRECT = Network()
 

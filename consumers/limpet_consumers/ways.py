@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from limpet_consumers.asking import own_headers
+from limpet_consumers.headers import one_line
 from limpet_consumers.plugged import Plugged
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.sessions import SessionTransport
 from limpet_consumers.transport import Transport
-from limpet_store.secret import Secret
+from limpet_store.errors import UsageError
+from limpet_store.secret import revealed, stored
 
 Closing = Transport | SessionTransport | Plugged
 
@@ -32,7 +35,12 @@ def way_of(site: SiteRuntime) -> Closing:
 
 
 def check_secrets(site: SiteRuntime) -> None:
-    """Raise SecretMissing for a secret that every request needs and that is not there."""
-    for value in (*site.headers.values(), *site.cookies.values(), site.network.proxy):
-        if isinstance(value, Secret):
-            value.reveal()
+    """Raise UsageError for a secret that every request needs and that is not there, or that cannot be sent; its value
+    is not told."""
+    own_headers(site)
+    also = {f"cookie {name}": value for name, value in site.cookies.items()}
+    if site.network.proxy:
+        also["proxy"] = site.network.proxy
+    for what, text in revealed({name: stored(value) for name, value in also.items()}).items():
+        if not one_line(text) or (what != "proxy" and ";" in text):
+            raise UsageError(f"{what}: its secret is not one line of ASCII that can be sent")

@@ -17,7 +17,7 @@ from limpet_consumers.http import Http
 from limpet_consumers.login import Access
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.step import Step, Timing
-from limpet_consumers.ways import way_of
+from limpet_consumers.ways import check_secrets, way_of
 from limpet_store.admission import Discovery, Scope, discover, discovery
 from limpet_store.attempts import Attempt, PageRow
 from limpet_store.canonical import Address, admit
@@ -37,6 +37,8 @@ class Lab:
     def __init__(
         self, site: Site, http: Http | None = None, *, offline: bool = False, obeying: bool = True
     ) -> None:
+        if not offline:
+            check_secrets(site)
         self.site = site
         self._offline = offline
         self._asking = site.robots and not offline

@@ -172,6 +172,13 @@ def test_the_reason_of_a_failure_does_not_quote_the_url() -> None:
     assert "secret" not in str(failure.value)
 
 
+def test_a_header_that_cannot_be_sent_is_a_failure_that_does_not_quote_it() -> None:
+    with pytest.raises(FetchFailed, match="a header or the URL holds what cannot be sent") as failure:
+        Transport().fetch(Request("http://127.0.0.1:9/", headers={"X": "top-secret\n"}, private=True), 5)
+    assert "top-secret" not in str(failure.value)
+    assert not failure.value.host
+
+
 @pytest.mark.parametrize(
     ("address", "public"),
     [

@@ -89,6 +89,8 @@ def test_the_public_names_are_sorted_and_there():
         ({"headers": {"X": "a\r\nY: b"}}, "header 'X'"),
         ({"headers": {"X Y": "a"}}, "header 'X Y'"),
         ({"headers": {"user-agent": "a"}}, "user_agent="),
+        ({"headers": {"content-length": "5"}}, "header 'content-length': it belongs to the connection"),
+        ({"headers": {"Host": "other.example"}}, "header 'Host': it belongs to the connection"),
         ({"headers": ["X"]}, "headers: a dict"),
         ({"user_agent": ""}, "user_agent"),
         ({"user_agent": "a\nb"}, "user_agent"),

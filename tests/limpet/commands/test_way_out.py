@@ -102,6 +102,24 @@ def test_a_secret_that_every_request_needs_is_missed_before_anything_begins(
     assert not (tmp_path / ".limpet").exists()
 
 
+@pytest.mark.parametrize("command", ["crawl", "try"])
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [('headers={"X-Key": secret("K")}', "header X-Key"), ('cookies={"a": secret("K")}', "cookie a")],
+)
+def test_a_secret_with_a_line_end_is_refused_before_anything_begins_and_never_shown(
+    tmp_path: Path, command: str, more: str, what: str
+) -> None:
+    path = tmp_path / "way.py"
+    path.write_text(SITE.format(url="http://127.0.0.1:9", more=more))
+    page = ["http://127.0.0.1:9/"] if command == "try" else []
+    ran = limpet(command, path, *page, env={"K": f"{WORD}\n"})
+    assert (ran.code, len(ran.said)) == (2, 1), ran.err
+    assert f"{what}: its secret is not one line of ASCII" in ran.err
+    assert WORD not in ran.out + ran.err
+    assert not (tmp_path / ".limpet").exists()
+
+
 def crawled(folder: Path, url: str, more: str = "", **environment: str) -> Crawl:
     return Crawl(folder, SITE.format(url=url, more=more), name="way", workers=1, environment=environment)
 
