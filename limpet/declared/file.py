@@ -31,6 +31,7 @@ class DeclaredSite(Site):
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._tables: dict[str, str] = {}  # page -> code
+        self._leading: set[str] = set()  # pages that follow links
 
     def declare(self, name: str, fitting: list[str], plan: Plan, code: str) -> None:
         """Register a page."""
@@ -42,10 +43,16 @@ class DeclaredSite(Site):
         for pattern in fitting:
             self.page(pattern)(handler)
         self._tables[name] = code
+        if plan.leads:
+            self._leading.add(name)
 
     def code(self, handler: str | None) -> str:
         """A hash of the page's table, in whatever order and layout; "" for None or a name that is not there."""
         return self._tables.get(handler or "", "")
+
+    def leads(self, handler: str | None) -> bool:
+        """Whether the page follows links."""
+        return handler in self._leading
 
 
 def site_of(source: bytes, path: Path) -> Site:

@@ -27,6 +27,7 @@ class Plan:
 
     html: bool  # and with no other kind of document
     blocks: Sequence[tuple[str, Block]]  # with the type of the record
+    leads: bool  # it gives links
 
     def items(self, page: Page) -> Iterator[object]:
         """What a handler gives. A block that ends early costs itself alone."""
@@ -53,7 +54,7 @@ def plan(table: Table, fitting: list[str], names: frozenset[str]) -> Plan:
     blocks += [(str(each.given.get("type", "")), records(each, setting)) for each in table.each("record")]
     if not blocks:
         table.wrong("neither record nor follow: it does nothing")
-    return Plan(table.get("html", bool, False), blocks)
+    return Plan(table.get("html", bool, False), blocks, bool(follow))
 
 
 def patterns(table: Table) -> list[str]:

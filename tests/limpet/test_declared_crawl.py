@@ -70,6 +70,16 @@ def test_it_is_crawled_by_worker_processes_and_known_to_every_command(site, shop
     assert "handlers: listing, product" in limpet("doctor", site).out
 
 
+def test_a_sample_leaves_out_products_and_no_listing(tmp_path):
+    with ShopServer(Shop(listings=4, products=40), log_path=tmp_path / "log") as server:
+        site = tmp_path / "shop.toml"
+        site.write_text(SITE.format(seed=server.first_page))
+        limpet("crawl", site, "--workers", 1, "--sample", "1%")
+        states = json.loads(limpet("status", site, "--json").out)["pages"]
+        assert "done" in limpet("show", site, f"{server.url}/list/3").out, "the last listing is reached"
+    assert states["held"] > 20
+
+
 def test_a_page_may_be_enqueued_to_a_handler_and_consumed(site, shop):
     assert limpet("enqueue", site, "--to", "product", f"{shop.url}/product/5").code == 0
     assert limpet("consume", site, "--until-done", "--workers", 1).code == 0
