@@ -35,7 +35,7 @@ def run(
         basket.add(item)
     if page.unread and not basket.records and not basket.rejections:  # there may have been some
         basket.rejections.append(Rejection("", "", clean.printable("; ".join(dict.fromkeys(page.unread)))))
-    return Extracted(list(basket.links.values()), basket.records, basket.rejections, basket.dropped)
+    return Extracted(list(basket.links.values()), basket.records, basket.rejections, basket.dropped, page.cut)
 
 
 class _Basket:
@@ -127,11 +127,13 @@ def _items(name: str, handler: Handler, page: Page, shapes: Shapes) -> Iterator[
     try:
         yield from _iterable(handler(page))
     except MissingValue as error:
+        page.cut = True
         yield Rejection("", "", clean.printable(f"{name} ended early: {error}"))
     except MemoryError:
         raise
     except (Exception, SystemExit) as error:
         if rejection := shapes.rejected(error):
+            page.cut = True
             yield rejection
             return
         # sys.exit() is the handler's failure, not the end of its worker

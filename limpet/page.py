@@ -50,6 +50,7 @@ class Page:
         self.depth = fetched.depth
         self.params = params
         self.missing: list[str] = []  # selectors of `one` that found nothing
+        self.cut = False  # its handler ended early
         self.unread: list[str] = []  # what could not be read where a handler looked in vain
 
     def __repr__(self) -> str:

@@ -183,7 +183,7 @@ class Step:
         return Outcome(
             attempt=attempt, kind=Kind.DONE, status=response.status, discoveries=discoveries, parts=parts,
             rejections=rejections, dropped=_sum(found.dropped, dropped),
-            etag=None if leads else response.headers.get("etag"), code=self._code(handler),
+            etag=None if leads else response.headers.get("etag"), code=self._code(handler), cut=found.cut,
         )  # fmt: skip
 
 

@@ -25,12 +25,16 @@ CHILD = "SELECT data, state, merges FROM pages WHERE id = ?"
 COLLECTED = "UPDATE pages SET data = ?, merges = 1, etag = NULL WHERE id = ?"
 
 
-def collect(db: Database, parent: int, found: Iterable[Discovery], now: int, scale: float) -> list[Op]:
+def collect(
+    db: Database, parent: int, found: Iterable[Discovery], now: int, scale: float, *, whole: bool = True
+) -> list[Op]:
     """Take over what this page hands down now, inside its transaction; returns the ops of the children that are due
-    again because of it. What it no longer hands down is taken away."""
+    again because of it. What it no longer hands down is taken away, if what was found is the `whole`.
+    """
     wanted = {page_id(db, d.key): listed(d.handed) for d in found if d.handed}
     before: dict[int, str] = dict(db.rows(BY_PARENT, (parent,)))
-    changed = {page for page in wanted.keys() | before.keys() if wanted.get(page) != before.get(page)}
+    looked_at = wanted.keys() | before.keys() if whole else wanted.keys()
+    changed = {page for page in looked_at if wanted.get(page) != before.get(page)}
     db.many(PUT, [(page, parent, wanted[page]) for page in changed & wanted.keys()])
     db.many(DROP, [(page, parent) for page in changed - wanted.keys()])
     return [op for page in sorted(changed) for op in _settle(db, page, now, scale)]

@@ -101,9 +101,11 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What one page gave. `dropped` counts links that were left out, by reason, before scope was looked at."""
+    """What one page gave. `dropped` counts links that were left out, by reason, before scope was looked at. `cut`: the
+    handler ended early, so what it did not give may be there all the same."""
 
     links: Sequence[Link] = ()
     records: Sequence[Record] = ()
     rejections: Sequence[Rejection] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
+    cut: bool = False

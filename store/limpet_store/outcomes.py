@@ -50,6 +50,7 @@ class Outcome:
     parts: Sequence[PartWrite] = ()
     rejections: Sequence[Rejection] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
+    cut: bool = False  # its handler ended early: what it no longer hands down is not taken back
     etag: str | None = None
     code: str | None = None
     robots: str | None = None  # the rules that a robots page found
@@ -182,7 +183,9 @@ def _hand_down(db: Database, outcome: Outcome, context: Context) -> list[Op]:
     collecting = any(d.handed for d in outcome.discoveries)
     if not collecting and page.status is None:
         return []
-    return handed.collect(db, page.id, outcome.discoveries, context.now, context.limits.time_scale)
+    return handed.collect(
+        db, page.id, outcome.discoveries, context.now, context.limits.time_scale, whole=not outcome.cut
+    )
 
 
 def _once_more(db: Database, outcome: Outcome, context: Context, *, collects: bool) -> Op | None:

@@ -59,11 +59,13 @@ def renew(db: Database, found: Iterable[Discovery], rules: HostRules, now: int, 
         row = _Known(*db.rows(KNOWN, (d.key,))[0])
         old = row.round < round_
         again = row.state != "pending" and (row.state == "held" or old)
-        if not (again or (row.state == "pending" and not row.open)) or db.one(ABOVE, (d.parent, row.id)):
+        if not (again or row.state == "pending") or db.one(ABOVE, (d.parent, row.id)):
             continue
         ids, made = hosts.ensure(db, [(d.address, d.widens)], rules, now, round_)
         host = ids[(d.address.scheme, d.address.name, d.address.port)]
         ops += made
+        if row.open and host != row.host:
+            continue  # in flight: what is in hand there decides
         db.run(
             RENEW,
             (d.address.url, d.address.canonical, d.method, d.body, d.headers, d.query, host, d.data, d.parent,
@@ -71,7 +73,7 @@ def renew(db: Database, found: Iterable[Discovery], rules: HostRules, now: int, 
         )  # fmt: skip
         if old:
             db.run(NEW_ROUND, (row.id,))
-        if again or old:
+        if again or (old and not row.open):
             db.run(DUE, (now if again else row.due_at, round_, row.id))
         if host != row.host:
             ops.append(("k", row.id, row.host, NOBODY))

@@ -224,6 +224,34 @@ def test_a_cursor_in_the_body_of_a_post_is_a_place_too(bench: Any) -> None:
     ended(made)
 
 
+def test_a_newer_url_that_comes_while_a_place_is_in_flight_is_tried_when_the_old_one_is_refused(
+    bench: Any,
+) -> None:
+    tokens = Tokens(length=2)
+    answers = tokens.answers()
+    site = listing()
+    made = bench(answers, site)
+    first = answers["/list/1?t=1"]
+
+    def meanwhile(asked: Request) -> Response:
+        """Another worker reads the page before again and gets a newer token; then the old one is refused."""
+        made.web.answers["/list/1?t=1"] = first
+        tokens.valid.clear()
+        with made.store.db.write():
+            made.store.db.run("UPDATE pages SET state = 'pending', due_at = 0 WHERE key LIKE '%/list/0'")
+        other = made.worker("other")
+        other.rebuild(made.worker().frontier.cursor())
+        for _ in range(20):
+            other.turn()
+        return first(asked)
+
+    made.web.answers["/list/1?t=1"] = meanwhile
+    made.crawl()
+    assert made.web.log == ["/list/0", "/list/1?t=1", "/list/0", "/list/1?t=2"]
+    assert places(made) == [("key list/1", "done")]
+    ended(made)
+
+
 def test_a_place_is_visited_in_a_new_round_though_the_way_to_it_has_become_longer(bench: Any) -> None:
     site = Site("shop", [f"{BASE}/list/1"], robots=False, allow_private=True)
     site.tune(threads=1, group=1)
@@ -378,6 +406,29 @@ def test_what_a_parent_no_longer_hands_down_is_taken_away(bench: Any) -> None:
     made.web.answers["/b"] = html('<a href="/p/3"></a>')
     again(made)
     assert made.records() == {"1": '{"in":["a"]}', "2": '{"in":["a"]}', "3": '{"in":["b"]}'}
+    ended(made)
+
+
+def test_a_parent_whose_handler_ended_early_takes_nothing_back(bench: Any) -> None:
+    site = Site("shop", [f"{BASE}/a"], robots=False, allow_private=True)
+    site.tune(threads=1)
+
+    @site.page("/a")
+    def category(page: Page) -> Any:
+        float(page.one("b"))  # ends it, where nothing is
+        yield page.link("/p/1", data="a", merge="list")
+
+    @site.page("/p/{n}")
+    def product(page: Page) -> Any:
+        yield Record("product", page.params["n"], {"in": page.data})
+
+    made = bench({"/a": html("<b>1</b>"), "/p/1": html("")}, site)
+    made.crawl()
+    ended(made)
+    made.web.answers["/a"] = html("")
+    again(made)
+    assert made.records() == {"1": '{"in":["a"]}'}
+    assert made.store.db.value("SELECT version FROM records") == 1
     ended(made)
 
 
