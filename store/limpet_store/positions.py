@@ -20,8 +20,8 @@ ABOVE = """WITH RECURSIVE way (id, parent) AS (SELECT id, parent FROM pages WHER
 UNION SELECT p.id, p.parent FROM pages p JOIN way ON p.id = way.parent) SELECT 1 FROM way WHERE id = ?"""
 RENEW = """UPDATE pages SET url = ?, canonical = ?, method = ?, body = ?, headers = ?, query = ?, host = ?, data = ?,
 parent = ?, depth = ?, lastmod = ?, led = 1 WHERE id = ?"""
-DUE = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, lost = 0, reason = NULL WHERE id = ?"""
-NEW_ROUND = "UPDATE pages SET failures = 0, rereads = 0 WHERE id = ?"
+DUE = "UPDATE pages SET state = 'pending', due_at = ?, lost = 0, reason = NULL WHERE id = ?"
+NEW_ROUND = "UPDATE pages SET round = ?, failures = 0, rereads = 0 WHERE id = ?"
 ANCESTOR = "SELECT id, host, state, led, parent, priority FROM pages WHERE id = ?"
 WAIT = "UPDATE pages SET state = 'held', reason = 'token' WHERE id = ?"
 ASK_AGAIN = "UPDATE pages SET state = 'pending', due_at = ?, failures = 0, lost = 0, etag = NULL WHERE id = ?"
@@ -72,9 +72,9 @@ def renew(db: Database, found: Iterable[Discovery], rules: HostRules, now: int, 
              d.depth, d.lastmod, row.id),
         )  # fmt: skip
         if old:
-            db.run(NEW_ROUND, (row.id,))
-        if again or (old and not row.open):
-            db.run(DUE, (now if again else row.due_at, round_, row.id))
+            db.run(NEW_ROUND, (round_, row.id))
+        if again:
+            db.run(DUE, (now, row.id))
         if host != row.host:
             ops.append(("k", row.id, row.host, NOBODY))
         if again or host != row.host:
