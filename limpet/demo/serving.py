@@ -19,7 +19,13 @@ from typing import IO, Any
 
 GRACE = 0.3  # seconds of silence after the end: whoever dies with our starter must not see us die first
 HOME = "/list/0"  # where / leads to
-_REASONS = {200: "OK", 302: "Found", 404: "Not Found", 405: "Method Not Allowed", 500: "Internal Server Error"}
+_REASONS = {
+    200: "OK",
+    302: "Found",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    500: "Internal Server Error",
+}
 _SHELLS = ("Keyhole", "Rough", "Crème", "Blue-rayed", "Tortoiseshell", "Slipper", "Größe-M", "Black-footed")
 _THINGS = ("lamp", "kettle", "jersey", "notebook", "compass", "teacup", "lantern", "raincoat", "oilskin")
 
