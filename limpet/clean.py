@@ -15,6 +15,7 @@ from limpet.missing import Missing
 from limpet_store.items import JSON, Record, Rejection
 
 MAX_HANDED_DOWN = 16_384  # bytes of a link's data as JSON
+MOST_SCHEMA = 2**31 - 1
 NO_KEYS = frozenset({"nan", "NaN", "None", "null", "undefined"})
 _DEEPEST = 100
 _SHOWN = 200
@@ -48,7 +49,7 @@ def record(given: Record, *, keyless: bool = False) -> Record | Rejection:
         key = None if keyless and given.key is None else _key(given.key)
         return Record(
             _word(given.type, "type"), key, _data(given.data), _part(given.part), _names(given.requires, "requires"),
-            _names(given.volatile, "volatile"), given.schema,
+            _names(given.volatile, "volatile"), _schema(given.schema),
         )  # fmt: skip
     except Refused as error:
         key = "" if given.key is None or isinstance(given.key, Missing) else shown_key(given.key)
@@ -59,6 +60,17 @@ def record(given: Record, *, keyless: bool = False) -> Record | Rejection:
             printable(error.value),
             printable(error.field),
         )
+
+
+def rejection(given: Rejection) -> Rejection:
+    """A rejection that a handler made itself, as text that every store takes."""
+    return Rejection(
+        printable(given.type),
+        shown_key(given.key),
+        printable(given.reason),
+        printable(given.value),
+        printable(given.field),
+    )
 
 
 def keyed(plain: Record) -> Record | Rejection:
@@ -201,6 +213,17 @@ def _names(value: Any, where: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Collection):
         raise Refused(f"{where}: a list of names", value)
     return tuple(sorted({_word(each, where) for each in value}))
+
+
+def _schema(value: Any) -> int:
+    if not is_schema(value):
+        raise Refused(f"schema: {printable(value)} is no whole number from 1 to {MOST_SCHEMA:,}", value)
+    return int(value)
+
+
+def is_schema(value: Any) -> bool:
+    """Whether it can be the number of a shape."""
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_SCHEMA
 
 
 def _part(value: Any) -> str:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
 
-from limpet import clean
+from limpet import clean, links
 from limpet.links import NoLink
 from limpet.missing import MissingValue
 from limpet.page import Page
@@ -20,7 +20,6 @@ from limpet_store.items import Extracted, Link, Record, Rejection
 Handler = Callable[[Page], Any]
 _FRAMES = 5
 _WORDS = 500  # characters of a foreign exception's text
-_NOT_ABSOLUTE = "not an absolute http or https URL; page.link() makes one"
 
 
 def run(
@@ -51,24 +50,33 @@ class _Basket:
 
     def add(self, item: object) -> None:
         if isinstance(item, NoLink):
-            if item.reason:
-                self.dropped[item.reason] += 1
+            self._add_none(item)
         elif isinstance(item, Link):
             self._add_link(item)
         elif isinstance(item, Rejection):
-            self.rejections.append(item)
+            self.rejections.append(clean.rejection(item))
         elif plain := self.shapes.record(item):
             self.records.append(plain) if isinstance(plain, Record) else self.rejections.append(plain)
         else:
             raise ExtractError(f"{self.name}: gave a {type(item).__name__}, not a Record or page.link()")
 
+    def _add_none(self, link: NoLink) -> None:
+        if link.missing:
+            self._not_followed(link.url, link.missing)
+        elif link.reason:
+            self.dropped[link.reason] += 1
+
+    def _not_followed(self, url: object, why: object) -> None:
+        self.rejections.append(
+            Rejection("", clean.printable(url), clean.printable(f"link not followed: {why}"))
+        )
+
     def _add_link(self, link: Link) -> None:
         try:
-            plain = _plain(link)
+            plain = links.plain(link)
             page = _identity(plain)
         except clean.Absent as error:
-            self.rejections.append(Rejection("", clean.printable(link.url), f"link not followed: {error}"))
-            return
+            return self._not_followed(link.url, error)
         except clean.Refused as error:
             raise ExtractError(f"{self.name}: link to {clean.printable(link.url)}: {error}") from None
         if plain.to is not None and plain.to not in self.names:
@@ -82,34 +90,6 @@ class _Basket:
         if page in self.links:  # it collects what each link hands down
             page = (*page, len(self.links))
         self.links[page] = plain
-
-
-def _plain(link: Link) -> Link:
-    if not isinstance(link.url, str):
-        raise clean.Refused(_NOT_ABSOLUTE)
-    url = clean.text(link.url, "url")
-    if not url.startswith(("http://", "https://")):
-        raise clean.Refused(_NOT_ABSOLUTE)
-    if link.to is not None and not isinstance(link.to, str):
-        raise clean.Refused("to: the name of a handler")
-    if not isinstance(link.priority, int) or abs(link.priority) > 1_000_000:
-        raise clean.Refused("priority: an integer within a million")
-    to = None if link.to is None else clean.text(link.to, "to")
-    data = clean.handed_down(link.data)
-    if link.merge and data is None:
-        raise clean.Refused('merge="list" without data: there is nothing to collect')
-    return Link(
-        url,
-        to,
-        data,
-        int(link.priority),
-        link.ask,
-        link.key,
-        link.position,
-        link.merge,
-        link.kind,
-        link.lastmod,
-    )
 
 
 def _identity(link: Link) -> tuple[object, ...]:

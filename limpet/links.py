@@ -1,4 +1,5 @@
-"""From what stands in an `href` to an absolute URL, by the WHATWG rules, or to why there is none."""
+"""From what stands in an `href` to an absolute URL, by the WHATWG rules, or to why there is none; and what a link may
+hold, whoever made it."""
 
 from __future__ import annotations
 
@@ -10,19 +11,25 @@ from urllib.parse import quote
 import ada_url
 from parsel import Selector, SelectorList
 
+from limpet import clean
 from limpet_store.errors import ExtractError
-from limpet_store.items import Link
+from limpet_store.items import Ask, Link
 
+MOST_KEY = 1_000  # characters
+MOST_PRIORITY = 1_000_000
+_NOT_ABSOLUTE = "not an absolute http or https URL; page.link() makes one"
 _BLANK = "\t\n\f\r "
 _QUIET = frozenset({"about", "blob", "data", "javascript", "mailto", "sms", "tel"})  # never meant as pages
 
 
 @dataclass(frozen=True, slots=True)
 class NoLink(Link):
-    """A link that leads to no page; `reason` is the word it is counted under, "" for not at all."""
+    """A link that leads to no page; `reason` is the word it is counted under, "" for not at all. With `missing`, what
+    it was to hold and was not there, it is a rejection."""
 
     url: str = ""
     reason: str = ""
+    missing: str = ""
 
 
 def href(target: Any) -> str | None:
@@ -64,3 +71,50 @@ def _query_in(href: str, codec: str) -> str:
         return href
     sent = re.sub(r"[^\x00-\x7f]+", lambda found: quote(found[0].encode(codec, "xmlcharrefreplace")), query)
     return path + mark + sent + hash_mark + fragment
+
+
+def plain(link: Link) -> Link:
+    """The link in plain types, which no later step refuses. Raises Refused, and Absent for a missing value in it."""
+    url = clean.text(link.url, "url") if isinstance(link.url, str) else ""
+    if not url.startswith(("http://", "https://")):
+        raise clean.Refused(_NOT_ABSOLUTE)
+    if link.to is not None and not isinstance(link.to, str):
+        raise clean.Refused("to: the name of a handler")
+    if link.ask is not None and type(link.ask) is not Ask:
+        raise clean.Refused("ask: page.request() makes it")
+    if link.kind not in ("page", "sitemap"):
+        raise clean.Refused('kind: "page" or "sitemap"')
+    if link.lastmod is not None and not isinstance(link.lastmod, str):
+        raise clean.Refused("lastmod: text")
+    if link.position and link.key is None:
+        raise clean.Refused("position without key: page.follow() makes one")
+    data = clean.handed_down(link.data)
+    if link.merge and data is None:
+        raise clean.Refused('merge="list" without data: there is nothing to collect')
+    return Link(
+        url,
+        None if link.to is None else clean.text(link.to, "to"),
+        data,
+        priority(link.priority),
+        link.ask,
+        None if link.key is None else key(link.key),
+        bool(link.position),
+        bool(link.merge),
+        str(link.kind),
+        None if link.lastmod is None else clean.text(link.lastmod, "lastmod"),
+    )
+
+
+def key(given: Any) -> str:
+    """A page's identity. Raises Refused."""
+    found = clean.text(given, "key") if isinstance(given, str) else ""
+    if not found.strip() or len(found) > MOST_KEY:
+        raise clean.Refused(f"key {clean.printable(given)!r}: a text of 1 to {MOST_KEY:,} characters")
+    return found
+
+
+def priority(given: Any) -> int:
+    """A page's priority. Raises Refused."""
+    if not isinstance(given, int) or isinstance(given, bool) or abs(given) > MOST_PRIORITY:
+        raise clean.Refused("priority: a whole number within a million")
+    return int(given)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from limpet import clean
+from limpet import clean, links
 from limpet.shown import one_line
 from limpet_producer import enqueue
 from limpet_store.admission import HostRules, Scope
@@ -19,7 +19,6 @@ from limpet_store.store import Store
 CHUNK = 1_000  # lines in one transaction
 NAMED = 3  # rejected lines that are named for each reason
 FIELDS = frozenset({"url", "to", "data", "priority"})
-MOST_PRIORITY = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def enqueue_lines(
     report = Report()
     numbered = _numbered(lines)
     while chunk := list(islice(numbered, CHUNK)):
-        links: list[Link] = []
+        pages: list[Link] = []
         places: dict[str, list[int]] = {}  # URL -> its lines
         for number, text in chunk:
             try:
@@ -77,11 +76,11 @@ def enqueue_lines(
             except _Wrong as error:
                 report.reject(number, text, error.reason, error.more)
                 continue
-            links.append(link)
+            pages.append(link)
             places.setdefault(link.url, []).append(number)
-        done = enqueue.links(store, links, scope, rules, now=now)
+        done = enqueue.links(store, pages, scope, rules, now=now)
         report.new += done.new
-        report.known += len(links) - len(done.rejected) - done.new
+        report.known += len(pages) - len(done.rejected) - done.new
         for url, reason in done.rejected:
             report.reject(places[url].pop(0), url, reason)
     return report
@@ -132,6 +131,7 @@ def _data(value: Any) -> Any:
 
 
 def _priority(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MOST_PRIORITY:
-        raise _Wrong("priority is no whole number within a million")
-    return value
+    try:
+        return links.priority(value)
+    except clean.Refused:
+        raise _Wrong("priority is no whole number within a million") from None

@@ -13,9 +13,10 @@ import click
 from limpet.cli import flags_of, place_options, site_argument
 from limpet.engine import Engine
 from limpet.exits import Exit, say
+from limpet.links import MOST_PRIORITY
 from limpet.looking import glimpse
 from limpet.shown import one_line, plain
-from limpet.wanted import MOST_PRIORITY, Defaults, Report, enqueue_lines, listed
+from limpet.wanted import Defaults, Report, enqueue_lines, listed
 from limpet_store.admission import Scope
 from limpet_store.errors import FrontierError, UsageError
 from limpet_store.store import wall_ms
