@@ -13,11 +13,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, Unpack, overload
 
 from parsel import Selector, SelectorList
 
-from limpet import encoding, links, markup, requesting
+from limpet import arguments, encoding, links, markup, requesting
 from limpet.missing import Missing, MissingValue
 from limpet_store.errors import ExtractError
 from limpet_store.items import JSON, Fetched, Link
@@ -261,20 +261,31 @@ class Page:
             if href is not None:
                 yield self.link(href, to=to, data=data, priority=priority, merge=merge)
 
-    def request(self, target: str | Below, **more: Any) -> Link:
+    def request(self, target: str | Below, **more: Unpack[arguments.Asked]) -> Link:
         """A page that is more than a GET of its URL: `page.request("/api", json={"q": "tea"}, safe=True, to=found)`.
 
-        `more` is that of `limpet.request`; `target` is that of `link`, or "" for this page's own URL.
+        `more` is that of `limpet.request`; `target` is that of `link`, or "" for this page's own URL. With a value
+        in it that is missing it is a rejection, as any link is, and costs itself alone.
         """
-        return self._asked(target, requesting.request, more)
+        arguments.check("page.request", more, arguments.Asked)
+        return self._asked(target, lambda url: requesting.request(url, **more))
 
     def graphql(
-        self, target: str | Below, query: str, variables: Mapping[str, JSON] | None = None, **more: Any
+        self,
+        target: str | Below,
+        query: str,
+        variables: Mapping[str, JSON] | None = None,
+        *,
+        operation: str | None = None,
+        **more: Unpack[arguments.Keyed],
     ) -> Link:
-        """A GraphQL query as a page; `more` is that of `limpet.graphql`, `target` that of `request`."""
-        return self._asked(target, requesting.graphql, more | {"query": query, "variables": variables})
+        """A GraphQL query as a page; the arguments are those of `limpet.graphql`, `target` that of `request`."""
+        arguments.check("page.graphql", more, arguments.Keyed, ("query", "variables", "operation"))
+        return self._asked(
+            target, lambda url: requesting.graphql(url, query, variables, operation=operation, **more)
+        )
 
-    def follow(self, target: str | Below, *, key: str, **more: Any) -> Link:
+    def follow(self, target: str | Below, *, key: str, **more: Unpack[arguments.Sent]) -> Link:
         """The next page of a listing whose URL does not last (a token, a cursor, a session id in it).
 
         `key` is its identity: the place in the listing, as `f"list/{category}/{n + 1}"`. A known place that is not
@@ -282,15 +293,20 @@ class Page:
         the token (400, 403, 410), the nearest page before it whose URL lasts is visited again, and the way is found
         anew. `more` is that of `limpet.request`.
         """
-        link = self.request(target, **more)
-        return link if isinstance(link, links.NoLink) else requesting.position(link, key)
+        arguments.check("page.follow", more, arguments.Sent, ("key",))
+        return self._asked(target, lambda url: requesting.position(requesting.request(url, **more), key))
 
-    def _asked(self, target: str | Below, make: Callable[..., Link], more: Mapping[str, Any]) -> Link:
+    def _asked(self, target: str | Below, make: Callable[[str], Link]) -> Link:
         href = None if isinstance(target, Missing) else links.href(target)
         url, reason = (
             (self.url, None) if href == "" else ("", "no link") if href is None else self._resolve(href)
         )
-        return links.NoLink(reason=reason) if reason is not None else make(url, **more)
+        if reason is not None:
+            return links.NoLink(reason=reason)
+        try:
+            return make(url)
+        except MissingValue as error:
+            return links.NoLink(url, missing=str(error))
 
     def jsonld(self, *types: str) -> Nodes:
         """The JSON-LD nodes of these types in the page, however deeply nested; without a type all top nodes.

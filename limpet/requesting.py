@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json as json_
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import urlencode
 
-from limpet import clean
+from limpet import arguments, clean, links
+from limpet.arguments import Text
 from limpet.missing import MissingValue
+from limpet.operations import operations
 from limpet_consumers.headers import trouble
 from limpet_store.content import canonical_json, storable
 from limpet_store.errors import UsageError
@@ -19,9 +20,6 @@ from limpet_store.secret import Secret
 
 MAX_BODY = 65_536  # bytes
 READS = ("GET", "QUERY")  # methods that say by themselves that nothing is changed
-_OPERATION = re.compile(r"(?:\s|,|\ufeff|#[^\r\n]*)*(?:(query|mutation|subscription|fragment)\b|\{)")
-
-Text = str | Secret
 
 
 class BadRequest(UsageError):
@@ -36,7 +34,7 @@ def request(
     form: Mapping[str, str] | None = None,
     body: bytes | str | None = None,
     headers: Mapping[str, Text] | None = None,
-    query: Mapping[str, Text] | None = None,
+    params: Mapping[str, Text] | None = None,
     vary: Sequence[str] = (),
     key: str | None = None,
     safe: bool = False,
@@ -50,7 +48,7 @@ def request(
 
     `method` is GET, or POST where there is a body; `QUERY` is possible. A page may be asked for again after a kill, so
     a POST has to be a read: `safe=True` says that it is. The body is one of `json`, `form` (a dict of text) and `body`
-    (bytes or text), at most 64 KB; it is kept in the store, so it must hold no secret. `headers` and `query`
+    (bytes or text), at most 64 KB; it is kept in the store, so it must hold no secret. `headers` and `params`
     (parameters of the URL) take text or `secret("NAME")`; of a secret only the name is stored, and it is put in
     when the page is sent.
 
@@ -68,7 +66,7 @@ def request(
     sent = _headers(headers or {})
     if kind and "content-type" not in {name.lower() for name in sent}:
         sent = {"Content-Type": kind, **sent}
-    added = _texts("query", query or {})
+    added = _texts("params", params or {})
     plain = {name: value for name, value in added.items() if isinstance(value, str)}
     secrets = {name: value for name, value in added.items() if not isinstance(value, str)}
     ask = Ask(method, content, identity, sent, secrets, _vary(vary, sent))
@@ -81,17 +79,18 @@ def graphql(
     variables: Mapping[str, JSON] | None = None,
     *,
     operation: str | None = None,
-    **more: Any,
+    **more: Unpack[arguments.Keyed],
 ) -> Link:
     """A GraphQL query as a page: a POST of `query`, `variables` and `operationName`. `more` is that of `request`.
 
     Raises BadRequest for a mutation or a subscription: a page may be asked for again.
     """
-    found = _OPERATION.match(query) if isinstance(query, str) else None
-    if not found:
-        raise BadRequest("graphql: the text of a query, beginning with `query` or `{`")
-    if re.search(r"(?m)^\s*(mutation|subscription)\b", query):
+    arguments.check("graphql", more, arguments.Keyed, ("query", "variables", "operation"))
+    words = set(operations(_plain(query, "query"))) if isinstance(query, str) else set()
+    if words & {"mutation", "subscription"}:
         raise BadRequest("graphql: a page may be asked for again after a kill, so it has to be a query")
+    if "query" not in words or words - {"query", "fragment"}:
+        raise BadRequest("graphql: the text of a query, beginning with `query` or `{`")
     sent: dict[str, JSON] = {"query": query}
     if variables is not None:
         sent["variables"] = variables
@@ -155,8 +154,13 @@ def _body(
 
 
 def _plain(value: Any, where: str) -> JSON:
+    return _as_said(lambda: clean.tidy(value, where))
+
+
+def _as_said(read: Callable[[], JSON]) -> JSON:
+    """What `read` gives; what it refuses is told as a request's mistake."""
     try:
-        return clean.tidy(value, where)
+        return read()
     except clean.Absent as error:
         raise MissingValue(str(error)) from None
     except clean.Refused as error:
@@ -205,11 +209,7 @@ def _vary(names: Sequence[str], headers: Mapping[str, Text]) -> tuple[str, ...]:
 
 
 def _key(key: str | None) -> str | None:
-    if key is None:
-        return None
-    if not isinstance(key, str) or not key.strip() or len(key) > 1_000:
-        raise BadRequest(f"key {key!r}: a text of 1 to 1,000 characters")
-    return str(_plain(key, "key"))
+    return None if key is None else str(_as_said(lambda: links.key(key)))
 
 
 def position(link: Link, key: str) -> Link:

@@ -682,7 +682,7 @@ def test_secrets_are_sent_and_never_stored(bench: Any, monkeypatch: Any, tmp_pat
 
     def link(page: Page) -> Any:
         token = "Bearer " + secret("API_TOKEN")
-        yield page.request("/api?a=1", headers={"Authorization": token}, query={"key": secret("API_KEY")})
+        yield page.request("/api?a=1", headers={"Authorization": token}, params={"key": secret("API_KEY")})
 
     def echo(asked: Request) -> Response:
         return html("", 302, location="/back?key=s3cr3t-key&a=1")
@@ -711,7 +711,7 @@ def test_a_link_that_says_a_secret_back_goes_on_with_its_name(bench: Any, monkey
     monkeypatch.setenv("API_KEY", "s3cr3t-key")
 
     def link(page: Page) -> Any:
-        yield page.request("/first", query={"key": secret("API_KEY")})
+        yield page.request("/first", params={"key": secret("API_KEY")})
 
     site = asking(link)
 
@@ -746,7 +746,7 @@ def test_a_redirect_that_says_a_secret_back_elsewhere_leads_nowhere(bench: Any, 
     monkeypatch.setenv("API_KEY", "s3cr3t-key")
 
     def link(page: Page) -> Any:
-        yield page.request("/api", query={"key": secret("API_KEY")})
+        yield page.request("/api", params={"key": secret("API_KEY")})
 
     moved_to = html("", 302, location="/login?next=%2Fapi%3Fkey%3Ds3cr3t-key")
     made = bench({"/": html(""), "/api?key=s3cr3t-key": moved_to}, asking(link))
@@ -758,7 +758,7 @@ def test_a_redirect_that_says_a_secret_back_elsewhere_leads_nowhere(bench: Any, 
 def test_parameters_that_are_no_secret_are_part_of_the_url(bench: Any) -> None:
     def link(page: Page) -> Any:
         for n in ("1", "2"):
-            yield page.request("/api?a=b#c", query={"page": n, "q": "a b"})
+            yield page.request("/api?a=b#c", params={"page": n, "q": "a b"})
 
     made = bench({"/": html("")}, asking(link))
     assert [each.url.removeprefix(BASE) for each in sent(made)] == [
