@@ -6,11 +6,14 @@ import inspect
 import re
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Self
 
 from limpet.page import Page
 from limpet.settings import proxy_url
 from limpet_consumers.headers import is_token, trouble
+from limpet_consumers.runtime import Network
 from limpet_store.errors import ExtractError, SiteError
 from limpet_store.items import Fetched
 from limpet_store.secret import Secret
@@ -22,7 +25,33 @@ _WORDS = 500  # characters of a foreign exception's text
 _COOKIE = re.compile(r"[!#-+\--:<-\[\]-~ ]*")  # RFC 6265, and blanks, which browsers send too
 
 
-def headers(given: Any, problems: list[str]) -> dict[str, str | Secret]:
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How requests go out."""
+
+    headers: Mapping[str, str | Secret]
+    cookies: Mapping[str, str | Secret]
+    network: Network
+    session: Callable[[], Any] | None
+    transport: Callable[[], Any] | None
+
+    @classmethod
+    def of(
+        cls, headers: Any, cookies: Any, proxy: Any, session: Any, transport: Any, problems: list[str]
+    ) -> Self:
+        """What was given, checked; what is wrong joins `problems`."""
+        if transport is not None and (session or cookies or proxy):
+            problems.append("transport: it sees to session, cookies and proxy itself; leave them out")
+        return cls(
+            MappingProxyType(_headers(headers or {}, problems)),
+            MappingProxyType(_cookies(cookies or {}, problems)),
+            Network(proxy=_proxy(proxy, problems)),
+            _factory("session", session, problems),
+            _factory("transport", transport, problems),
+        )
+
+
+def _headers(given: Any, problems: list[str]) -> dict[str, str | Secret]:
     """Names and values of headers."""
     if not isinstance(given, Mapping):
         problems.append(f"headers: a dict, not a {type(given).__name__}")
@@ -31,7 +60,7 @@ def headers(given: Any, problems: list[str]) -> dict[str, str | Secret]:
     return dict(given)
 
 
-def cookies(given: Any, problems: list[str]) -> dict[str, str | Secret]:
+def _cookies(given: Any, problems: list[str]) -> dict[str, str | Secret]:
     """Names and values of cookies."""
     if not isinstance(given, Mapping):
         problems.append(f"cookies: a dict, not a {type(given).__name__}")
@@ -43,7 +72,7 @@ def cookies(given: Any, problems: list[str]) -> dict[str, str | Secret]:
     return dict(given)
 
 
-def proxy(given: Any, problems: list[str]) -> str | Secret | None:
+def _proxy(given: Any, problems: list[str]) -> str | Secret | None:
     """The URL of a proxy."""
     if given is None or isinstance(given, Secret):
         return given
@@ -54,7 +83,7 @@ def proxy(given: Any, problems: list[str]) -> str | Secret | None:
         return None
 
 
-def factory(name: str, given: Any, problems: list[str]) -> Callable[[], Any] | None:
+def _factory(name: str, given: Any, problems: list[str]) -> Callable[[], Any] | None:
     """A function without arguments, or None."""
     if given is not None and (not callable(given) or inspect.iscoroutinefunction(given)):
         problems.append(f"{name}: a function that makes one, not {type(given).__name__}")

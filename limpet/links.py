@@ -76,7 +76,7 @@ def _query_in(href: str, codec: str) -> str:
 def plain(link: Link) -> Link:
     """The link in plain types, which no later step refuses. Raises Refused, and Absent for a missing value in it."""
     url = clean.text(link.url, "url") if isinstance(link.url, str) else ""
-    if not url.startswith(("http://", "https://")):
+    if not url[:8].lower().startswith(("http://", "https://")):
         raise clean.Refused(_NOT_ABSOLUTE)
     if link.to is not None and not isinstance(link.to, str):
         raise clean.Refused("to: the name of a handler")

@@ -103,7 +103,7 @@ def _what(error: BaseException) -> str:
 def _site_of(module: ModuleType, path: Path) -> Site:
     found = vars(module).get("site")
     if isinstance(found, Site):
-        found.codes()  # now, from the source that was run
+        found.check()  # now, from the source that was run
         return found
     if found is not None:
         raise SiteError(f"{path}: `site` is a {type(found).__name__}, not a Site")

@@ -8,13 +8,14 @@ from __future__ import annotations
 import dataclasses
 import enum
 import typing
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from limpet import clean
+from limpet.models import first_of, is_model, refused, validated
 from limpet_store.errors import SiteError
 from limpet_store.items import JSON, Record, Rejection
 
@@ -40,6 +41,22 @@ class Shape:
     volatile: tuple[str, ...]
     schema: int
     requires: tuple[str, ...]
+
+    @classmethod
+    def described(
+        cls,
+        type_: str,
+        part: str,
+        described: type,
+        *,
+        key: str | Sequence[str] | None,
+        volatile: Iterable[str],
+        schema: int,
+        requires: Iterable[str],
+    ) -> Self:
+        """What the decorator says of a class."""
+        names = key if key is None or isinstance(key, str) else tuple(key)
+        return cls(type_, part, described, names, _sorted(volatile), schema, _sorted(requires))
 
     @cached_property
     def fields(self) -> Mapping[str, Field]:
@@ -96,8 +113,8 @@ class Shape:
 
     def _values(self, record: Record) -> dict[str, JSON] | Rejection:
         """The data in their types, or the first field to blame and how many others there are."""
-        if _is_model(self.cls):
-            return _validated(self.cls, record)
+        if is_model(self.cls):
+            return validated(self.cls, record)
         whole = record.part == self.part  # a part of a record has some of its fields
         values: dict[str, JSON] = {}
         wrong: list[Rejection] = []
@@ -110,7 +127,7 @@ class Shape:
         for name, field in self.fields.items():
             if whole and field.required and name not in record.data:
                 wrong.append(_rejection(record, name, "missing", ""))
-        return _first_of(wrong) if wrong else values
+        return first_of(wrong) if wrong else values
 
     def _field(self, record: Record, name: str, value: JSON) -> tuple[JSON] | Rejection:
         import msgspec
@@ -122,6 +139,25 @@ class Shape:
             return (msgspec.to_builtins(found),)
         except msgspec.ValidationError as error:
             return _rejection(record, name, str(error).replace("`", ""), value)
+
+
+def check(type_: Any, part: Any, schema: Any) -> None:
+    """Raise SiteError for what describes no record."""
+    problems = []
+    if not isinstance(type_, str) or not type_.strip():
+        problems.append(f"type {type_!r}: a word")
+    if not isinstance(part, str):
+        problems.append(f"part {part!r}: a word")
+    if not clean.is_schema(schema):
+        problems.append(f"schema {schema!r}: a whole number, at least 1")
+    if problems:
+        raise SiteError(f"@site.record: {'; '.join(problems)}")
+
+
+def _sorted(names: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise SiteError(f"@site.record: {names!r} is to be a list of names")
+    return tuple(sorted(set(names)))
 
 
 class Shapes:
@@ -163,7 +199,7 @@ class Shapes:
             return None
         model = getattr(error, "title", "")
         shape = next((shape for shape in self if shape.cls.__name__ == model), None)
-        return _of_pydantic(error, shape.type_) if shape else None
+        return refused(error, shape.type_) if shape else None
 
 
 def _price(hint: Any, value: Any) -> Any:
@@ -179,7 +215,7 @@ def _price(hint: Any, value: Any) -> Any:
 
 
 def _fields(cls: type) -> dict[str, Field]:
-    if _is_model(cls):
+    if is_model(cls):
         return {name: Field(info.annotation, info.is_required()) for name, info in cls.model_fields.items()}  # type: ignore[attr-defined]
     hints = typing.get_type_hints(cls, include_extras=True)
     if typing.is_typeddict(cls):
@@ -201,10 +237,6 @@ def _bare(hint: Any) -> Any:
     while typing.get_origin(hint) in (typing.Required, typing.NotRequired):
         (hint,) = typing.get_args(hint)
     return hint
-
-
-def _is_model(cls: type) -> bool:
-    return hasattr(cls, "model_fields") and hasattr(cls, "model_validate")
 
 
 def _shallow(given: Any) -> dict[str, Any]:
@@ -235,36 +267,5 @@ def _key_of(key: Key, data: Mapping[str, JSON]) -> Any:
     return data.get(key) if isinstance(key, str) else [data.get(name) for name in key]
 
 
-def _validated(model: Any, record: Record) -> dict[str, JSON] | Rejection:
-    try:
-        found: dict[str, JSON] = model.model_validate(dict(record.data)).model_dump(mode="json")
-    except ValueError as error:
-        rejection = _of_pydantic(error, record.type)
-        if rejection is None:
-            raise
-        return rejection
-    return found
-
-
-def _of_pydantic(error: Any, type_: str) -> Rejection | None:
-    if not hasattr(error, "errors"):
-        return None
-    each = [
-        Rejection(type_, "", clean.printable(item["msg"]), clean.printable(item.get("input", "")),
-                  clean.printable(".".join(map(str, item["loc"]))))
-        for item in error.errors(include_url=False)
-    ]  # fmt: skip
-    return _first_of(each) if each else None
-
-
 def _rejection(record: Record, field: str, reason: str, value: object) -> Rejection:
     return Rejection(record.type, "", clean.printable(reason), clean.printable(value), clean.printable(field))
-
-
-def _first_of(wrong: Sequence[Rejection]) -> Rejection:
-    """One rejection for one record: the first field, and the names of the others."""
-    first, *others = wrong
-    if not others:
-        return first
-    names = ", ".join(each.field for each in others[:5]) + (" ..." if len(others) > 5 else "")
-    return dataclasses.replace(first, reason=f"{first.reason} (wrong too: {names})")

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import inspect
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import ada_url
-
-from limpet import access, code, extract, seeding
+from limpet import access, extract, seeding, shapes
+from limpet.handlers import Handlers
 from limpet.page import Page
 from limpet.patterns import Pattern
+from limpet.politeness import Politeness, check_flags
 from limpet.seeding import Seeds
 from limpet.shapes import Shape, Shapes
+from limpet.tuning import Tuning
 from limpet_consumers.headers import one_line
 from limpet_consumers.http import Http
-from limpet_consumers.runtime import Account, Knobs, Network
-from limpet_store.canonical import admit
+from limpet_consumers.runtime import Account, Knobs
 from limpet_store.errors import ExtractError, SiteError
 from limpet_store.items import Extracted, Fetched, Link
 from limpet_store.secret import Secret
@@ -37,7 +32,6 @@ C = TypeVar("C", bound=type)
 H = TypeVar("H", bound=Callable[[Page], Any])
 L = TypeVar("L", bound=Callable[[Any], Any])
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
-_KNOBS = {field.name: field.default for field in dataclasses.fields(Knobs)}
 
 
 class Site:
@@ -86,61 +80,31 @@ class Site:
         problems: list[str] = []
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             problems.append(f"name {name!r}: small letters, digits, . _ - and at most 63 of them")
-        self.name = name
-        self._function = seeds if callable(seeds) else None
-        if self._function:
-            seeding.check(self._function, problems)
-        given = () if self._function else _listed("seeds", seeds, problems)
-        entries = tuple(seeding.seed(each, problems) for each in given)
-        self.seeds = tuple(entry.url for entry in entries)  # of a function none: it has not been called
-        self.lastmod = lastmod
-        self.sitemaps: bool | tuple[str, ...] = True
-        if sitemaps is not True:
-            maps = tuple(
-                seeding.sitemap(each, problems) for each in _listed("sitemaps", sitemaps or (), problems)
-            )
-            self.sitemaps = tuple(link.url for link in maps)
-            entries += maps
-        self._entries = entries
-        self.hosts = frozenset(_authority(host, problems) for host in _listed("hosts", hosts or (), problems))
-        if not entries and not self._function and not self.hosts and not problems:
-            problems.append("neither seeds nor hosts: there is nothing in scope")
-        if sitemaps is True and not (robots and (entries or self._function)):
-            problems.append(
-                "sitemaps=True asks the robots.txt of the seeds' hosts: without, name the sitemaps"
-            )
-        if lastmod is True and not self.sitemaps:
-            problems.append("lastmod=True without sitemaps")
-        self.delay = None if delay is None else _number("delay", delay, problems)
-        self.max_in_flight = max_in_flight
-        if type(max_in_flight) is not int or max_in_flight < 1:
-            problems.append(f"max_in_flight {max_in_flight!r}: a whole number, at least 1")
-        for flag, value in (("allow_private", allow_private), ("robots", robots), ("lastmod", lastmod)):
-            if not isinstance(value, bool):
-                problems.append(f"{flag} {value!r}: True or False")
-        self.allow_private = allow_private
-        self.robots = robots
-        self.headers: Mapping[str, Text] = MappingProxyType(access.headers(headers or {}, problems))
-        self.cookies: Mapping[str, Text] = MappingProxyType(access.cookies(cookies or {}, problems))
-        self.network = Network(proxy=access.proxy(proxy, problems))
-        self.session = access.factory("session", session, problems)
-        self.transport = access.factory("transport", transport, problems)
-        if transport is not None and (session or cookies or proxy):
-            problems.append("transport: it sees to session, cookies and proxy itself; leave them out")
+        entries = seeding.Entries.of(seeds, sitemaps, lastmod, hosts, problems)
+        entries.check(robots, problems)
+        Politeness(delay, max_in_flight, allow_private, robots).check(problems)
+        check_flags(problems, lastmod=lastmod)
+        ways = access.Ways.of(headers, cookies, proxy, session, transport, problems)
         self._honest = user_agent is None and not contact
         self.user_agent = _honest_agent(contact) if user_agent is None else user_agent
         if not one_line(self.user_agent) or not self.user_agent.strip():
             problems.append(f"user_agent and contact: one line of ASCII, not {self.user_agent!r}")
         if problems:
             raise SiteError("Site: " + "; ".join(problems))
-        self._authorities = self.hosts | {admit(entry.url).authority for entry in entries}
-        self.knobs = Knobs(slice=access.SLICE, threads=1) if transport else Knobs()
+        self.name = name
+        self._entries = entries
+        self.sitemaps, self.lastmod, self.hosts = entries.sitemaps, lastmod, entries.hosts
+        self.authorities = entries.hosts | seeding.authorities(entries.given)  # none that a function gives
+        self.seeds = tuple(link.url for link in entries.seeds)
+        self.delay, self.max_in_flight = delay, max_in_flight
+        self.allow_private, self.robots = allow_private, robots
+        self.headers, self.cookies, self.network = ways.headers, ways.cookies, ways.network
+        self.session, self.transport = ways.session, ways.transport
+        self._tuning = Tuning(**({"slice": access.SLICE, "threads": 1} if transport else {}))
         self._login: Callable[[Any], Any] | None = None
         self._logged_out: Callable[[Page], Any] | None = None
-        self._handlers: dict[str, Callable[[Page], Any]] = {}
-        self._patterns: list[tuple[Pattern, str]] = []
-        self._codes: dict[str, str] = {}
         self.shapes = Shapes()
+        self._handlers = Handlers(self.shapes)
 
     def __repr__(self) -> str:
         return f"<Site {self.name}>"
@@ -154,13 +118,7 @@ class Site:
         compiled = Pattern(pattern)
 
         def register(handler: H) -> H:
-            name = getattr(handler, "__name__", "")
-            if not inspect.isfunction(inspect.unwrap(handler)) or inspect.iscoroutinefunction(handler):
-                raise SiteError(f"@site.page({pattern!r}): a handler is a plain function")
-            if self._handlers.setdefault(name, handler) is not handler:
-                raise SiteError(f"a second handler {name!r}: each needs a name of its own")
-            self._patterns.append((compiled, name))
-            self._codes.pop(name, None)
+            self._handlers.register(compiled, handler)
             return handler
 
         return register
@@ -190,14 +148,13 @@ class Site:
 
         Raises SiteError.
         """
-        problems = _record_problems(type, part, schema)
-        if problems:
-            raise SiteError(f"@site.record: {'; '.join(problems)}")
+        shapes.check(type, part, schema)
 
         def register(cls: C) -> C:
-            names = key if key is None or isinstance(key, str) else tuple(key)
-            self.shapes.add(Shape(type, part, cls, names, _sorted(volatile), schema, _sorted(requires)))
-            self._codes.clear()
+            self.shapes.add(
+                Shape.described(type, part, cls, key=key, volatile=volatile, schema=schema, requires=requires)
+            )
+            self._handlers.forget_codes()
             return cls
 
         return register
@@ -210,8 +167,7 @@ class Site:
         """
         access.plain_function("login", login, self._login)
         self._login = login
-        if self.knobs.slice == _KNOBS["slice"]:  # each slice begins with one
-            self.knobs = dataclasses.replace(self.knobs, slice=access.SLICE)
+        self._tuning.expect(slice=access.SLICE)  # each slice begins with one
         return login
 
     def logged_out(self, check: H) -> H:
@@ -231,12 +187,12 @@ class Site:
 
     def tune(self, **knobs: float) -> None:
         """Change engine settings (the fields of `Knobs`; seconds unless their name says otherwise)."""
-        for name, value in knobs.items():
-            if name not in _KNOBS:
-                near = difflib.get_close_matches(name, _KNOBS, n=1, cutoff=0)
-                raise SiteError(f"no knob {name!r}; did you mean {near[0]!r}?")
-            _check_knob(name, value)
-        self.knobs = dataclasses.replace(self.knobs, **knobs)  # type: ignore[arg-type]
+        self._tuning.say(knobs)
+
+    @property
+    def knobs(self) -> Knobs:
+        """The engine's settings."""
+        return self._tuning.knobs
 
     def reach(self, contact: str) -> None:
         """Add how to reach the operator to the default User-Agent, unless the site file says it already."""
@@ -246,12 +202,12 @@ class Site:
     @property
     def given(self) -> tuple[Link, ...]:
         """The entries that the site file spells out; none that a function gives."""
-        return self._entries
+        return self._entries.given
 
     @property
     def entries(self) -> Iterable[Link]:
         """The pages and sitemaps that a crawl starts from; a function is called. Raises SiteError when it fails."""
-        return chain(self._entries, seeding.called(self._function)) if self._function else self._entries
+        return self._entries.all(self._handlers)
 
     def go_through(self, proxy: str | None, ca_bundle: str | None) -> None:
         """Use this machine's proxy, unless the site has its own, and the authorities that it trusts."""
@@ -260,32 +216,23 @@ class Site:
             network = dataclasses.replace(network, proxy=proxy, named_by="LIMPET_PROXY")
         self.network = network
 
-    @property
-    def authorities(self) -> frozenset[str]:
-        """Every authority that the site file names: of seeds and sitemaps, and `hosts`; none that a function gives."""
-        return self._authorities
-
     def match(self, url: str) -> str | None:
         """The name of the handler whose pattern fits this canonical URL, or None."""
-        for pattern, name in self._patterns:
-            if pattern.params(url) is not None:
-                return name
-        return None
+        return self._handlers.match(url)
 
     def code(self, handler: str | None) -> str:
         """A hash of the handler's code (see `limpet.code`), "" for None or a name that is not there."""
-        if handler is None or handler not in self._handlers:
-            return ""
-        if handler not in self._codes:
-            self._codes[handler] = code.code_hash(self._handlers[handler], self.shapes)
-        return self._codes[handler]
+        return self._handlers.code(handler)
 
     def leads(self, handler: str | None) -> bool:
         """Whether the handler may give links (its attribute `leads`, or what its code names); False for None."""
-        if handler is None or handler not in self._handlers:
-            return False
-        function = self._handlers[handler]
-        return bool(getattr(function, "leads", None) or code.leads(function))
+        return self._handlers.leads(handler)
+
+    def check(self) -> None:
+        """Look at what only the whole file can tell. Raises SiteError for a shape that cannot be used, and for a seed
+        whose handler is not there."""
+        self.codes()
+        seeding.check_handlers(self.given, self._handlers)
 
     def codes(self) -> Mapping[str, str]:
         """Handler name to code hash, for all handlers. Raises SiteError for a shape that cannot be used."""
@@ -310,68 +257,8 @@ class Site:
 
     def route(self, handler: str, url: str) -> tuple[str, Mapping[str, str]]:
         """The handler's first pattern that fits the URL, and what it names there; "" and nothing where none fits."""
-        for pattern, name in self._patterns:
-            if name == handler and (params := pattern.params(url)) is not None:
-                return pattern.text, params
-        return "", {}
-
-
-def _sorted(names: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(names, str):
-        raise SiteError(f"@site.record: {names!r} is to be a list of names")
-    return tuple(sorted(set(names)))
-
-
-def _record_problems(type_: Any, part: Any, schema: Any) -> list[str]:
-    problems = []
-    if not isinstance(type_, str) or not type_.strip():
-        problems.append(f"type {type_!r}: a word")
-    if not isinstance(part, str):
-        problems.append(f"part {part!r}: a word")
-    if isinstance(schema, bool) or not isinstance(schema, int) or schema < 1:
-        problems.append(f"schema {schema!r}: a whole number, at least 1")
-    return problems
+        return self._handlers.route(handler, url)
 
 
 def _honest_agent(contact: str | None) -> str:
     return f"limpet/{VERSION}" + (f" (+{contact})" if contact else "")
-
-
-def _listed(name: str, given: Any, problems: list[str]) -> Iterable[Any]:
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        problems.append(f"{name}: a list, not {given!r}")
-        return ()
-    return given
-
-
-def _authority(host: Any, problems: list[str]) -> str:
-    if not isinstance(host, str) or re.search(r"[/?#@\s\\]", host) or not seeding.is_url(f"http://{host}/"):
-        problems.append(f"host {host!r}: a name or name:port")
-        return ""
-    # Parsed under the other scheme, a default port would stay.
-    scheme = "https" if host.endswith(":443") else "http"
-    authority: str = ada_url.URL(f"{scheme}://{host}/").host
-    return authority
-
-
-def _number(name: str, value: Any, problems: list[str]) -> float:
-    if not _is_number(value) or value < 0:
-        problems.append(f"{name} {value!r}: a number of seconds, at least 0")
-        return 0.0
-    return float(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _check_knob(name: str, value: Any) -> None:
-    if isinstance(_KNOBS[name], bool):
-        if not isinstance(value, bool):
-            raise SiteError(f"{name}={value!r}: True or False")
-        return
-    whole = isinstance(_KNOBS[name], int)
-    if not _is_number(value) or (whole and not isinstance(value, int)):
-        raise SiteError(f"{name}={value!r}: a {'whole ' if whole else ''}number")
-    if value < 0 or (value == 0 and name != "threads"):
-        raise SiteError(f"{name}={value!r}: must be above 0")

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 
 from limpet_store.admission import Discovery, HostRules, Scope, discovery
 from limpet_store.canonical import admit
-from limpet_store.content import NotStorable, canonical_json, storable
 from limpet_store.errors import URLRejected
-from limpet_store.items import JSON, Link
+from limpet_store.items import Link
 from limpet_store.store import Store
 
 CHUNK = 1_000  # URLs in one transaction
-MAX_DATA = 16_384  # bytes of JSON handed down with a page
 
 
 @dataclass(slots=True)
@@ -41,7 +39,8 @@ def seeds(store: Store, wanted: Iterable[str | Link], rules: HostRules, *, now: 
 def links(store: Store, wanted: Iterable[Link], scope: Scope, rules: HostRules, *, now: int) -> Enqueued:
     """Add pages in transactions of up to 1,000; what is out of scope or malformed is rejected with the reason.
 
-    They count as one link away from a seed: where they redirect to does not widen the scope.
+    Who made them has seen to it that they can be stored. They count as one link away from a seed: where they redirect
+    to does not widen the scope.
     """
     result = Enqueued()
     for chunk in _chunks(wanted):
@@ -62,17 +61,7 @@ def _page(link: Link, scope: Scope) -> Discovery:
     address = admit(link.url)
     if address not in scope:
         raise URLRejected(link.url, "out of scope")
-    return discovery(replace(link, data=_data(link)), address, parent=None, depth=1)
-
-
-def _data(link: Link) -> JSON:
-    try:
-        data = storable(link.data)
-    except NotStorable as error:
-        raise URLRejected(link.url, str(error)) from None
-    if data is not None and len(canonical_json(data).encode()) > MAX_DATA:
-        raise URLRejected(link.url, f"data larger than {MAX_DATA} bytes")
-    return data
+    return discovery(link, address, parent=None, depth=1)
 
 
 def _chunks(wanted: Iterable[Link]) -> Iterator[list[Link]]:

@@ -344,7 +344,7 @@ def test_a_page_that_was_not_there_is_looked_for_again_whatever_its_lastmod(two:
 
 def test_a_page_that_was_read_by_other_code_is_read_again(two: Bench) -> None:
     two.site = site(lastmod=True)
-    two.site._codes["product"] = "changed"
+    two.site._handlers._codes["product"] = "changed"
     assert again(two) == ["/p/1", "/p/2", "/s.xml"]
     assert again(two) == ["/s.xml"]
 

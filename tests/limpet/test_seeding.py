@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from front_helpers import limpet
 
-from limpet import Link, Site
+from limpet import Link, Site, request
+from limpet.load import load_site
 from limpet_producer import enqueue
 from limpet_store.admission import HostRules, Scope
 from limpet_store.canonical import admit
@@ -95,6 +96,44 @@ def test_a_function_that_gives_no_urls_is_an_error_of_the_site(seeds: Any, words
         list(Site("shop", seeds).entries)
     assert words in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("seed", "words"),
+    [
+        (request(SOME, data={"a": {1, 2}}), "data.a: set is not JSON"),
+        (request(SOME, data="x" * 20_000), "at most 16384 can be handed down"),
+        (Link(SOME, kind="robots"), "kind: "),
+        (Link(SOME, key=""), "key '': a text of 1 to"),
+        (Link(SOME, priority=2_000_000), "a whole number within a million"),
+    ],
+)
+def test_a_seed_is_held_to_what_a_link_can_be(seed: Link, words: str) -> None:
+    with pytest.raises(SiteError) as error:
+        Site("shop", [seed])
+    assert f"seed '{SOME}': " in str(error.value)
+    assert words in str(error.value)
+    with pytest.raises(SiteError, match=words):
+        list(Site("shop", lambda: [seed]).entries)
+
+
+def test_a_seed_to_a_handler_that_is_not_there_is_refused_when_the_file_is_loaded(tmp_path: Path) -> None:
+    file = tmp_path / "shop.py"
+    words = r"seed 'https://h.example/': there is no handler 'items'"
+    text = (
+        "from limpet import Site, request\n"
+        "def seeds():\n    yield request('https://h.example/', to='{to}')\n"
+        "site = Site('shop', {seeds})\n"
+        "@site.page('/')\ndef item(page): ...\n"
+    )
+    file.write_text(text.format(to="items", seeds="list(seeds())"))
+    with pytest.raises(SiteError, match=words):
+        load_site(file)
+    file.write_text(text.format(to="items", seeds="seeds"))
+    with pytest.raises(SiteError, match=words):
+        list(load_site(file).entries)
+    file.write_text(text.format(to="item", seeds="seeds"))
+    assert [link.to for link in load_site(file).entries] == ["item"]
 
 
 @pytest.mark.parametrize("seeds", [later, coroutine])

@@ -116,6 +116,20 @@ def test_tune_changes_the_named_knobs_and_gives_nothing():
     assert site.knobs == Knobs(lease=5, group=2)
 
 
+@pytest.mark.parametrize("first", ["tune", "login"])
+def test_what_is_tuned_holds_whatever_a_login_or_a_transport_usually_has(first):
+    usual = Site("t", SEEDS, transport=object)
+    assert (usual.knobs.slice, usual.knobs.threads) == (600.0, 1)
+    usual.tune(threads=0)
+    assert (usual.knobs.slice, usual.knobs.threads) == (600.0, 0)
+    site = Site("t", SEEDS)
+    steps = {"tune": lambda: site.tune(slice=30.0), "login": lambda: site.login(lambda session: None)}
+    steps.pop(first)()
+    for step in steps.values():
+        step()
+    assert site.knobs == Knobs(slice=30.0)
+
+
 @pytest.mark.parametrize(
     ("knobs", "words"),
     [
