@@ -5,6 +5,7 @@ page.one(".note", None)            the same, optional
 page.one(".price::text", of=card)  below `card`, a selector from page.css() or page.xpath()
 page.all("li::attr(id)")           every match
 page.css("li"), page.xpath("//p")  parsel's own selectors
+page.pick("price.amount")          the same as `one` for JSON: of the page, or of a part of it with `of`
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ T = TypeVar("T")
 V = TypeVar("V")
 Below = Selector | SelectorList[Selector]
 _REQUIRED: Any = object()
+_WHOLE: Any = object()  # the page's JSON; None is what a part of it may be
 
 
 class Page:
@@ -80,6 +82,28 @@ class Page:
             return json.loads(self.body.decode(codec).removeprefix("\ufeff") if codec else self.body)
         except ValueError as error:
             raise ExtractError(f"not JSON: {error}") from error
+
+    @overload
+    def pick(self, path: str, *, of: JSON = _WHOLE) -> JSON: ...
+    @overload
+    def pick(self, path: str, default: T, *, of: JSON = _WHOLE) -> JSON | T: ...
+    def pick(self, path: str, default: Any = _REQUIRED, *, of: JSON = _WHOLE) -> JSON:
+        """What stands at `path` in the page's JSON, or in `of`, a part of it or a node of `jsonld`.
+
+        A path is one of JMESPath, without functions: `price.amount`, `offers[0].sku`, `items[?stock > `0`].name`;
+        the lists that `[*]` and `[?...]` give leave out what is null. Where nothing is, or null, it gives `default`;
+        without a default a `Missing`, as `one` does. Raises ExtractError for what is no path, and MissingValue where
+        one compares a text with a number.
+        """
+        if isinstance(of, (Selector, SelectorList)):
+            raise ExtractError(f"page.pick({path!r}): of= is a selector; page.one looks there")
+        found = _path(path)(self._json if of is _WHOLE else of)
+        if found is not None:
+            return found
+        if default is not _REQUIRED:
+            return default
+        self.missing.append(path)
+        return of if isinstance(of, Missing) else Missing(path)
 
     def result(self) -> JSON:
         """The `data` of a GraphQL answer. Raises ExtractError for one with errors, or without data: the page is tried
@@ -393,6 +417,10 @@ class Page:
         url, reason = links.resolve(self.url, found[0]) if found else ("", "")
         return self.url if reason is not None else url
 
+    @cached_property
+    def _json(self) -> JSON:
+        return self.json()
+
     def _resolve(self, href: str) -> tuple[str, str | None]:
         return links.resolve(self.base, href, self._codec)
 
@@ -420,3 +448,12 @@ class Page:
     @cached_property
     def _root(self) -> Any:
         return markup.parse(self.body, self._content_type)
+
+
+def _path(text: str) -> Callable[[JSON], JSON]:
+    from limpet.paths import BadPath, path
+
+    try:
+        return path(text)
+    except BadPath as error:
+        raise ExtractError(f"page.pick: {error}") from None

@@ -8,7 +8,6 @@
     fields     one value: where it stands and of which type it is
     places     where values stand: selectors, JSON, structured data, what is known of the page
     convert    JSON and text into the types
-    paths      JMESPath without functions
     templates  URLs with values in them
     tables     tables of the file, and the mistakes in them
 

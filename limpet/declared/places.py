@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from limpet import clean, markup
-from limpet.declared.paths import BadPath, Path, path
 from limpet.declared.tables import Table, near
 from limpet.page import Page
+from limpet.paths import BadPath, Path, path
 from limpet_store.items import JSON
 
 Get = Callable[["Seen", Any], JSON]  # from a page and the item of `each`; None where nothing is

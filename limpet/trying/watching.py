@@ -42,6 +42,12 @@ class Watched(Page):
             self.nothing.append(Nothing("one", css, of, required=absent))
         return found
 
+    def pick(self, path: str, *default: Any, **more: Any) -> Any:
+        found = super().pick(path, *default, **more)
+        if super().pick(path, None, **{name: more[name] for name in more.keys() & {"of"}}) is None:
+            self.nothing.append(Nothing("pick", path, None, required=isinstance(found, Missing)))
+        return found
+
     @property
     def missed(self) -> list[Nothing]:
         """What found nothing, each selector once, those that had to find something first."""
@@ -52,6 +58,8 @@ class Watched(Page):
 
     def nearest(self, nothing: Nothing) -> str:
         """What may have been meant, in words; "" where nothing is near."""
+        if nothing.call == "pick":
+            return ""
         below = getattr(nothing.below, "root", None)
         if nothing.below is not None and below is None:
             below = nothing.below[0].root if nothing.below else None

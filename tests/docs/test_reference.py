@@ -1,5 +1,6 @@
 """The reference is held against the code: every argument, with its default."""
 
+import ast
 import dataclasses
 import inspect
 import re
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from limpet import Page, Record, Site, graphql, request
+from limpet import Page, Record, Site, graphql, request, values
 from limpet_consumers.runtime import Knobs
 
 TEXT = (Path(__file__).parents[2] / "docs/reference.md").read_text("utf-8")
@@ -35,14 +36,14 @@ def arguments(function, without=()):
     names = [
         each for each in given if each.kind is not each.VAR_KEYWORD and each.name not in {"self", *without}
     ]
-    return {each.name: "required" if sentinel(each.default) else shown(each.default) for each in names}
-
-
-def sentinel(default):
-    return default is EMPTY or type(default) is object or default is ...
+    return {each.name: shown(each.default) for each in names}
 
 
 def shown(default):
+    if default is EMPTY:
+        return "required"
+    if type(default) is object:  # nothing that a caller could give
+        return "none"
     return f'"{default}"' if isinstance(default, str) else repr(default)
 
 
@@ -53,6 +54,7 @@ def shown(default):
         ("record", Site.record),
         ("page.one", Page.one),
         ("page.all", Page.all),
+        ("page.pick", Page.pick),
         ("page.number", Page.number),
         ("page.price", Page.price),
         ("page.date", Page.date),
@@ -64,6 +66,21 @@ def shown(default):
 )
 def test_every_argument_is_in_the_reference_with_its_default(name, function):
     assert TABLES[name] == arguments(function)
+
+
+def test_every_text_that_the_table_of_dates_quotes_is_taken():
+    rows = TEXT.partition("| `page.date` |")[2].partition("\n\n")[0].splitlines()
+    quoted = {row.split("`")[1]: re.findall(r'`("[^`]*"|\[[^`]*\])`', row) for row in rows[2:]}
+    assert {name: len(texts) for name, texts in quoted.items() if texts} == {
+        "format": 2, "order": 3, "languages": 1, "timezone": 2,
+    }  # fmt: skip
+    for text in quoted["format"]:
+        assert values.date("1700000000", format=ast.literal_eval(text))
+    for text, shown in zip(quoted["order"], ("03/04/2025", "03/04/2025", "2025/03/04"), strict=True):
+        assert values.date(shown, order=ast.literal_eval(text)) in {"2025-04-03", "2025-03-04"}
+    assert values.date("4. März 2025", languages=ast.literal_eval(quoted["languages"][0])) == "2025-03-04"
+    for text in quoted["timezone"]:
+        assert values.date("2025-03-04 10:00", timezone=ast.literal_eval(text)) == "2025-03-04T10:00:00+01:00"
 
 
 def test_every_field_of_a_record_is_in_the_reference():

@@ -27,7 +27,7 @@ def test_its_saved_pages_are_green() -> None:
 
 
 def test_a_cursor_that_is_not_followed_is_seen(tmp_path: Path) -> None:
-    ran = check_broken(NAME, 'if answer["next"]:', 'if answer.get("following"):', tmp_path)
+    ran = check_broken(NAME, 'page.pick("next"', 'page.pick("following"', tmp_path)
     assert ran.code == 1
     assert "- link search" in ran.out
 

@@ -49,6 +49,71 @@ def test_all_leaves_out_what_is_empty():
     assert page("<i>a</i><i> </i><i>b</i>").all("i::text") == ["a", "b"]
 
 
+PICKED = (
+    '{"a": {"b": [1, null, {"c": "x"}], "d": 0, "e": "", "f": false}, "n": null, "l": [{"s": 1}, {"s": 2}]}'
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("a.b[0]", 1),
+        ("a.b[-1].c", "x"),
+        ("a.d", 0),
+        ("a.e", ""),
+        ("a.f", False),
+        ("l[*].s", [1, 2]),
+        ("l[?s > `1`]", [{"s": 2}]),
+        ('"n"', None),
+        ("a.b[1]", None),
+        ("a.b[7]", None),
+        ("a.b.c", None),
+        ("nowhere.at.all", None),
+    ],
+)
+def test_pick_gives_what_stands_at_a_path_and_null_counts_as_nothing(path, found):
+    view = page(PICKED, "application/json")
+    if found is None:
+        missing = view.pick(path)
+        assert isinstance(missing, Missing)
+        assert missing.problem == f"nothing at {path!r}"
+        assert view.missing == [path]
+    else:
+        assert view.pick(path) == found
+    assert view.pick(path, "other") == ("other" if found is None else found)
+
+
+def test_pick_looks_in_a_part_and_never_falls_back_to_the_page():
+    view = page(PICKED, "application/json")
+    part = view.pick("a")
+    assert view.pick("d", of=part) == 0
+    assert view.pick("[0]", of=view.pick("a.b")) == 1
+    for nothing in (None, {}, [], "text", 5):
+        assert isinstance(view.pick("a", of=nothing), Missing)
+        assert view.pick("a", None, of=nothing) is None
+    nowhere = view.pick("nowhere")
+    assert view.pick("a", of=nowhere) is nowhere, "the first that is missing is named"
+
+
+def test_pick_looks_in_a_node_of_structured_data():
+    ld = '<script type="application/ld+json">{"@type": "Product", "offers": [{"price": 5}]}</script>'
+    view = page(ld)
+    assert view.pick("offers[0].price", of=view.jsonld("Product").one()) == 5
+
+
+def test_pick_names_a_path_that_is_none_and_a_page_that_is_no_json():
+    with pytest.raises(ExtractError, match=r"^page.pick: 'a\[' is no JMESPath: column 3"):
+        page("{}").pick("a[")
+    with pytest.raises(ExtractError, match="calls a function"):
+        page("{}").pick("length(a)")
+    with pytest.raises(ExtractError, match="not JSON"):
+        page("<p>").pick("a")
+    with pytest.raises(ExtractError, match=r"of= is a selector; page\.one looks there"):
+        page("<p>").pick("a", of=page("<p>").css("p"))
+    with pytest.raises(MissingValue, match="cannot be followed here"):
+        page('{"l": [{"s": "x"}]}').pick("l[?s > `1`]")
+
+
 def test_a_missing_value_survives_string_methods():
     missing = page("<p>").one(".sku")
     chain = missing.strip().lower().replace("a", "b").removeprefix("x")[1:].title()

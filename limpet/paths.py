@@ -8,7 +8,7 @@ Without functions what is asked for stays a place, and following a path can hard
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import jmespath  # type: ignore[import-untyped,unused-ignore]
@@ -27,6 +27,7 @@ class BadPath(ValueError):
     """No path; the text says why."""
 
 
+@lru_cache(maxsize=1_000)
 def path(text: str) -> Path:
     """A path as a function. Raises BadPath; what it gives, MissingValue where a text is compared with a number."""
     try:
