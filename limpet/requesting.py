@@ -53,7 +53,8 @@ def request(
     when the page is sent.
 
     The page's identity is its method, URL, canonical body and the headers that `vary` names; or `key`, a text of your
-    own. `to`, `data`, `priority` and `merge` are those of `page.link`.
+    own. `to`, `data`, `priority` and `merge` are those of `page.link`; a seed
+    has no `merge`.
 
     Raises BadRequest, and MissingValue for a value that `page.one` did not find.
     """

@@ -83,6 +83,9 @@ def seed(given: Any, problems: list[str]) -> Link:
     if not is_url(link.url):
         problems.append(f"seed {link.url!r}: not an absolute http or https URL")
         return link
+    if link.merge:
+        problems.append(f"seed {link.url!r}: merge collects what pages hand down; leave it out")
+        return link
     try:
         return links.plain(link)
     except clean.Refused as error:

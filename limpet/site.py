@@ -77,6 +77,7 @@ class Site:
         user_agent: str | None = None,
         contact: str | None = None,
     ) -> None:
+        self.name = name
         problems: list[str] = []
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             problems.append(f"name {name!r}: small letters, digits, . _ - and at most 63 of them")
@@ -91,7 +92,6 @@ class Site:
             problems.append(f"user_agent and contact: one line of ASCII, not {self.user_agent!r}")
         if problems:
             raise SiteError("Site: " + "; ".join(problems))
-        self.name = name
         self._entries = entries
         self.sitemaps, self.lastmod, self.hosts = entries.sitemaps, lastmod, entries.hosts
         self.authorities = entries.hosts | seeding.authorities(entries.given)  # none that a function gives

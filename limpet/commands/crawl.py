@@ -25,7 +25,8 @@ from limpet.engine import Engine
     "--sample",
     type=Share(),
     metavar="P%",
-    help="Visit P per cent of the pages that lead no further, always the same ones; the others wait.",
+    help="Of new pages that lead no further visit P per cent, always the same ones; the others wait. "
+    "Seeds, and pages of earlier rounds, are visited.",
 )
 @click.option("--max-time", type=Duration(), metavar="T", help="Stop after T (seconds, or 90s, 5m, 2h).")
 @click.option(

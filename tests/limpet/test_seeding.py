@@ -103,6 +103,7 @@ def test_a_function_that_gives_no_urls_is_an_error_of_the_site(seeds: Any, words
     [
         (request(SOME, data={"a": {1, 2}}), "data.a: set is not JSON"),
         (request(SOME, data="x" * 20_000), "at most 16384 can be handed down"),
+        (request(SOME, data="a", merge="list"), "merge collects what pages hand down"),
         (Link(SOME, kind="robots"), "kind: "),
         (Link(SOME, key=""), "key '': a text of 1 to"),
         (Link(SOME, priority=2_000_000), "a whole number within a million"),
