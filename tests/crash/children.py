@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import pickle
 import signal
@@ -59,6 +60,7 @@ class Children:
 
 
 def _be(job: Callable[[], object], writing: int) -> NoReturn:
+    gc.disable()  # it would copy all that it looks at, and the child is soon over
     faulthandler.register(signal.SIGALRM, all_threads=True, chain=True)
     signal.alarm(PATIENCE)  # one that hangs says where, and dies
     try:

@@ -21,6 +21,7 @@ from crash.world import World
 
 from limpet_store import scripts
 
+SPREAD = 8
 BOUNDARY = frozenset({"database.py", "server.py"})
 for each in (resources.files("limpet_store") / "lua").iterdir():
     if each.name.endswith(".lua") and not each.name.startswith("_"):
@@ -88,14 +89,18 @@ def _locked(world: World) -> bool:
         os.close(lock)
 
 
-def preempt(case: Preemption, *, only: str = "", every: int = 1, enough: int = 0) -> Report:
-    """Try all points, or each `every`-th of them, or the one that `only` names; stop after `enough` failures."""
+def preempt(
+    case: Preemption, *, only: str = "", every: int = 1, first: int = 1, enough: int = 0
+) -> Report:
+    """Try all points, or from the `first` on each `every`-th of them, or the one that `only` names; stop after `enough`
+    failures."""
     world = case.set_up()
     try:
         with world.clock.running():
             report = Report()
             norm, count = _rehearse(case)
-            wanted = [int(only.partition("#")[2])] if only else range(1, count + 1, every)
+            wanted = [int(only.partition("#")[2])] if only else list(range(first, count + 1, every))
+            wanted.sort(key=lambda n: n % SPREAD if enough else n)  # bad ones are neighbours: found sooner
             jobs: Iterator[tuple[str, Callable[[], object]]] = (
                 (f"#{n}", partial(_one, case, world, n, norm)) for n in wanted if not _done(report, enough)
             )

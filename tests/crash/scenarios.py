@@ -172,6 +172,10 @@ ALIAS = Scenario(
 )  # fmt: skip
 
 WIPED = Scenario("FLUSHALL in the middle", _half(PAGES, flush), crawl, _truth(RECORDS, STATES))
+WIPED_SMALL = Scenario(
+    "FLUSHALL in the middle of a small one", _half(SMALL, flush, turns=2), crawl,
+    _truth(SMALL_RECORDS, SMALL_STATES),
+)  # fmt: skip
 
 
 def _rebuild(world: World, token: str) -> None:
@@ -231,4 +235,4 @@ ENQUEUE = Scenario(
 SCENARIOS = [
     FIRST, RECRAWL, GONE, RETRIED, DEAD, BROKEN, ALIAS, WIPED, REBUILT, RELAY, ENQUEUE, POLITE, ELSEWHERE,
 ]  # fmt: skip
-TWICE = [SMALLEST, WIPED]
+TWICE = [SMALLEST, WIPED_SMALL]

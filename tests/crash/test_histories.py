@@ -9,7 +9,7 @@ from crash.children import Children
 from crash.histories import play
 
 SEED = os.environ.get("CRASH_SEED")
-HISTORIES = int(os.environ.get("CRASH_HISTORIES", "60"))
+HISTORIES = int(os.environ.get("CRASH_HISTORIES", "40"))
 
 
 def test_random_histories_end_right() -> None:
