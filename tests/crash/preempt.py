@@ -89,9 +89,7 @@ def _locked(world: World) -> bool:
         os.close(lock)
 
 
-def preempt(
-    case: Preemption, *, only: str = "", every: int = 1, first: int = 1, enough: int = 0
-) -> Report:
+def preempt(case: Preemption, *, only: str = "", every: int = 1, first: int = 1, enough: int = 0) -> Report:
     """Try all points, or from the `first` on each `every`-th of them, or the one that `only` names; stop after `enough`
     failures."""
     world = case.set_up()

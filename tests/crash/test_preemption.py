@@ -13,7 +13,9 @@ EVERY = 1 if os.environ.get("CRASH_DEEP") else 5
 ALL = ("a page that comes back, meanwhile late worker",)  # where the quick run leaves no point out either
 
 
-@pytest.mark.parametrize(("nth", "case"), [pytest.param(*each, id=each[1].name) for each in enumerate(cases())])
+@pytest.mark.parametrize(
+    ("nth", "case"), [pytest.param(*each, id=each[1].name) for each in enumerate(cases())]
+)
 def test_whoever_acts_meanwhile_the_crawl_ends_right(
     nth: int, case: Preemption, request: pytest.FixtureRequest
 ) -> None:

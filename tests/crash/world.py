@@ -138,8 +138,8 @@ def place(url: str) -> str:
 
 
 def _redis() -> Any:
-    """A Redis whose scripts cost a third less: fakeredis looks for stray globals at each call of theirs and collects all
-    garbage after each. tests/store runs the same scripts with that."""
+    """One whose scripts cost a third less: fakeredis looks for stray globals at each call of theirs and collects
+    all garbage after each. tests/store runs the same scripts with that."""
     server = fakeredis.FakeServer()
     fakeredis.FakeRedis(server=server).eval("return 1", 0)
     lua: Any = server

@@ -24,18 +24,18 @@ PAUSE = 0.01  # seconds that the shop takes for an answer, so that kills find re
 
 
 def test_a_worker_process_is_killed_three_times(open_shop: OpenShop, tmp_path: Path) -> None:
-    shop, choice = open_shop(10, 190, PAUSE), random.Random(1)
+    shop, choice = open_shop(5, 150, PAUSE), random.Random(1)
     with Crawl(tmp_path, site_file(shop.first_page, lease=NEVER, max_in_flight=2)) as crawl:
         crawl.start()
         for _ in range(3):
-            wait_for_requests(shop, choice.randint(5, 50), shop.mark())
+            wait_for_requests(shop, choice.randint(5, 30), shop.mark())
             crawl.kill_one_worker(choice)
         assert crawl.finish() == 0, crawl.said
         assert crawl.problems(shop) == []
 
 
 def test_everything_is_killed_three_times(open_shop: OpenShop, tmp_path: Path) -> None:
-    shop, choice = open_shop(10, 190, PAUSE), random.Random(2)
+    shop, choice = open_shop(5, 150, PAUSE), random.Random(2)
     with Crawl(tmp_path, site_file(shop.first_page, lease=NEVER)) as crawl:
         for _ in range(3):
             mark = shop.mark()
@@ -47,11 +47,11 @@ def test_everything_is_killed_three_times(open_shop: OpenShop, tmp_path: Path) -
         assert crawl.in_flight > 0, "no kill hit anything"
 
 
-def test_everything_is_killed_fifty_times_at_random(open_shop: OpenShop, tmp_path: Path) -> None:
+def test_everything_is_killed_thirty_times_at_random(open_shop: OpenShop, tmp_path: Path) -> None:
     """Also while it starts, recovers or has just begun; every fifth time after some work."""
-    shop, choice = open_shop(25, 500, PAUSE), random.Random(3)
+    shop, choice = open_shop(15, 300, PAUSE), random.Random(3)
     with Crawl(tmp_path, site_file(shop.first_page, lease=NEVER, max_in_flight=2)) as crawl:
-        for kill in range(50):
+        for kill in range(30):
             mark = shop.mark()
             process = crawl.start()
             if kill % 5 == 0:
@@ -74,11 +74,11 @@ def _let_live(poll: Callable[[], int | None], seconds: float) -> None:
 
 
 def test_redis_is_wiped_five_times(open_shop: OpenShop, tmp_path: Path) -> None:
-    shop, choice = open_shop(15, 285, PAUSE), random.Random(4)
+    shop, choice = open_shop(8, 200, PAUSE), random.Random(4)
     with Crawl(tmp_path, site_file(shop.first_page, lease=2, max_in_flight=2)) as crawl:
         crawl.start()
         for _ in range(5):
-            wait_for_requests(shop, choice.randint(5, 40), shop.mark())
+            wait_for_requests(shop, choice.randint(5, 30), shop.mark())
             with connect(f"unix://{socket_path(crawl.home)}") as client:
                 client.flushall()
             crawl.note_in_flight()

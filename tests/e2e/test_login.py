@@ -35,18 +35,18 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
 
 
 def test_two_workers_log_in_one_after_the_other_whenever_their_sessions_end(begin: Begin) -> None:
-    place, crawl = begin(products=150, lasts=20, slow=0.05, tune={"threads": 2})
+    place, crawl = begin(products=60, lasts=10, slow=0.05, tune={"threads": 2})
     assert crawl.run() == 0, crawl.said
-    assert len(crawl.versions()) == 150
+    assert len(crawl.versions()) == 60
     assert place.overlaps == 0
-    assert place.logins >= 151 / 20
+    assert place.logins >= 61 / 10
     assert set(place.pages.values()) == {1}
     assert crawl.ask("SELECT max(failures), max(lost) FROM pages") == [(0, 0)]
 
 
 def test_killed_in_the_middle_the_next_worker_logs_in_again(begin: Begin) -> None:
     """With leases that never lapse: what waits for the lock of a dead worker hangs."""
-    place, crawl = begin(products=300, pause=0.005, slow=0.1, tune={"lease": NEVER})
+    place, crawl = begin(products=200, pause=0.005, slow=0.1, tune={"lease": NEVER})
     choice = random.Random(4)
     crawl.start()
     for _ in range(3):
@@ -60,7 +60,7 @@ def test_killed_in_the_middle_the_next_worker_logs_in_again(begin: Begin) -> Non
         place.dancing.clear()  # those who danced are dead
         crawl.start()
     assert crawl.finish() == 0, crawl.said
-    assert len(crawl.versions()) == 300
+    assert len(crawl.versions()) == 200
     repeated = sum(place.pages.values()) - len(place.pages)
     assert repeated <= crawl.in_flight
 
