@@ -292,7 +292,12 @@ class Crawl:
                     say(one_line(f"{host.origin} does not answer as it should: {host.error}"))
             say(f"stopped early: {self._ending}")
             return Exit.STOPPED_EARLY
-        return verdict(facts, pending=rounds.pending(self.store))
+        code = verdict(facts, pending=rounds.pending(self.store))
+        if code == Exit.EMPTY:
+            say(
+                f"no record was found: `limpet try {self.engine.site_file} --follow` shows what each handler finds"
+            )
+        return code
 
 
 def _told(entries: Iterable[Link]) -> Iterator[Link]:

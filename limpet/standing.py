@@ -44,9 +44,9 @@ class Status:
         """What somebody should look at, worst first; one line each."""
         if self.trouble:
             yield one_line(self.trouble)
-        for reason, (count, url) in sorted(self.counts.dead.items()):
+        for reason in sorted(self.counts.dead):
             if reason in summary.IMPERFECT:
-                yield one_line(f"{counted(count, 'page')} dead ({reason}), e.g. {url}")
+                yield one_line(summary.dead(self.counts, reason))
         if self.counts.failing:
             yield one_line(
                 f"{counted(self.counts.failing, 'page')} failed and tried again later, e.g. {self.counts.failure}"
@@ -125,7 +125,8 @@ def as_json(status: Status) -> dict[str, Any]:
         "pages": {state: counts.states.get(state, 0) for state in STATES},
         "sitemaps": dict(counts.sitemaps),
         "dead": {
-            reason: {"count": count, "example": url} for reason, (count, url) in sorted(counts.dead.items())
+            reason: {"count": count, "example": url, "error": error}
+            for reason, (count, url, error) in sorted(counts.dead.items())
         },
         "failing": counts.failing,
         "in_flight": status.in_flight,

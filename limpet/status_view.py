@@ -59,11 +59,13 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
         "records",
         f"{counts.records:,}, {counts.versions:,} versions; this round {counts.attempts:,} requests{rate}",
     )
-    broken = sum(count for count, _ in counts.dead.values())
+    broken = sum(count for count, *_ in counts.dead.values())
     if broken:
         yield (
             "dead",
-            ", ".join(f"{count:,} {one_line(reason)}" for reason, (count, _) in sorted(counts.dead.items())),
+            ", ".join(
+                f"{count:,} {one_line(reason)}" for reason, (count, _, _) in sorted(counts.dead.items())
+            ),
         )
     yield "round", _round(status)
     for host in status.hosts[:MOST_HOSTS]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import redis
 from rq import Queue
-from rq.exceptions import DequeueTimeout
+from rq.exceptions import DequeueTimeout, StopRequested
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
@@ -79,6 +79,8 @@ class TicketQueue(Queue):
         try:
             job = Job(job_id, connection=self.connection, serializer=JSONSerializer)
             job.restore(raw)
+        except StopRequested:
+            raise  # a stop arrived meanwhile; the ticket is made anew
         except Exception as error:  # RQ's reader may stumble in any way; that must not end the worker
             return Refusal("hash", f"{type(error).__name__}: {error}"[:100])
         return job

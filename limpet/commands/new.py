@@ -26,7 +26,8 @@ def command(site_file: Path, url: str, name: str | None, ignore_robots: bool) ->
     """Look at URL and at two of the pages that it lists, and write SITE.PY: a draft with patterns, links, the next page
     of the list, and the fields of a record, from structured data where there is any. Then it is tried.
 
-    A file that is there is never overwritten. Exit codes are those of `limpet try`.
+    A file that is there is never overwritten. Exit codes: 2 when nothing can be drafted of what the site answers, else
+    those of `limpet try`.
     """
     if site_file.exists():
         raise UsageError(f"{site_file} is there already: choose another name, or remove it first")

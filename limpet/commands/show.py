@@ -30,7 +30,8 @@ def command(site_file: Path, name: str, machine: bool, **options: Any) -> int:
     """A page by its URL: where it was found, back to a seed, what became of it, what it gave, why it waits, or why it
     was never fetched. A record by its key (or "TYPE KEY"): its parts, their pages, and its versions.
 
-    Nothing is started and nothing changed. Exit code 1 when the crawl knows no such page or record.
+    Nothing is started and nothing changed. Exit codes: 1 for a URL that the crawl does not have, 2 for a key that is
+    neither page nor record.
     """
     with Engine(site_file, flags_of(options)) as engine:
         stories = list(_known(engine, name))

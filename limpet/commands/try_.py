@@ -58,6 +58,11 @@ def command(
         if folder is not None and (path := save(site, trial, folder)):
             say(f"saved: {path}")
         tried.append(trial)
+    if follow and not machine:
+        reached = {trial.handler for trial in tried}
+        for name in site.codes():
+            if name not in reached:
+                say(f"no link led to {name}")
     return code(tried)
 
 

@@ -84,6 +84,10 @@ def _parsed(source: bytes, path: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         found = re.fullmatch(r"(.*) \(at line (\d+), column \d+\)", str(error), re.S)
         words, line = (found[1], f":{found[2]}") if found else (str(error), "")
+        if "immutable namespace" in words:
+            words = (
+                "a table that was given before, in the short form ([...]) or by dots: write it in one form"
+            )
         raise SiteError(f"{path}{line}: not TOML: {words}") from None
 
 

@@ -12,9 +12,7 @@ from limpet_store.store import Store
 STATES = "SELECT state, count(*) FROM pages GROUP BY state"  # from an index alone (R-5)
 ROBOTS = "SELECT p.state, count(*) FROM hosts h JOIN pages p ON p.id = h.robots_page GROUP BY p.state"
 SITEMAPS = "SELECT state, count(*) FROM pages WHERE kind = 'sitemap' GROUP BY state"
-DEAD = (
-    "SELECT reason, count(*), min(url) FROM pages WHERE state = 'dead' AND kind <> 'robots' GROUP BY reason"
-)
+DEAD = "SELECT reason, count(*), min(url), error FROM pages WHERE state = 'dead' AND kind <> 'robots' GROUP BY reason"
 RECORDS = "SELECT count(*), coalesce(sum(version), 0) FROM records WHERE gone = 0"
 CODES = "SELECT code, count(*) FROM pages WHERE state = 'done' AND code IS NOT NULL GROUP BY code"
 NO_HANDLER = ":"  # the code of a page that no handler reads
@@ -45,12 +43,12 @@ IMPERFECT = ("failed", "poison")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """Counts of one crawl. `dead` maps a reason to (count, an example)."""
+    """Counts of one crawl. `dead` maps a reason to (count, an example, its error)."""
 
     states: Mapping[str, int]
     records: int
     versions: int
-    dead: Mapping[str, tuple[int, str]]
+    dead: Mapping[str, tuple[int, str, str]]
     rejected: int
     rejection: str | None
     unmatched: int
@@ -95,7 +93,7 @@ def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -
         states=states(store),
         records=records,
         versions=versions,
-        dead={reason or "failed": (count, url) for reason, count, url in db.rows(DEAD)},
+        dead={reason or "failed": (count, url, _first(error)) for reason, count, url, error in db.rows(DEAD)},
         rejected=db.value(REJECTED),
         rejection=rejection[0] if rejection else None,
         unmatched=read_by.get(NO_HANDLER, 0),
@@ -169,6 +167,16 @@ def next_due(store: Store, now: int) -> int | None:
     return None if found is None else max(now, int(found))
 
 
+def dead(facts: Summary, reason: str) -> str:
+    """How many pages are dead for this reason, one of them, and why it is."""
+    count, url, error = facts.dead[reason]
+    return f"{counted(count, 'page')} dead ({reason}), e.g. {url}" + (f": {error}" if error else "")
+
+
+def _first(text: str | None) -> str:
+    return (text or "").partition("\n")[0]
+
+
 def counted(number: int, noun: str) -> str:
     """The number with its noun, in the plural where it is one: `1 page`, `2 pages`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
@@ -176,8 +184,7 @@ def counted(number: int, noun: str) -> str:
 
 def sentences(facts: Summary) -> Iterator[str]:
     """The summary as lines for people, problems first."""
-    for reason, (count, url) in sorted(facts.dead.items()):
-        yield f"{counted(count, 'page')} dead ({reason}), e.g. {url}"
+    yield from (dead(facts, reason) for reason in sorted(facts.dead))
     if facts.failing:
         yield f"{counted(facts.failing, 'page')} failed and tried again later, e.g. {facts.failure}"
     if facts.rejected:
