@@ -100,3 +100,13 @@ def killed_at_random(crawl: Crawl, site: Served, choice: random.Random, between:
     code = crawl.finish()
     assert crawl.in_flight > 0, "no kill hit anything"
     return code
+
+
+def killed_once(crawl: Crawl, site: Served, after: int) -> int:
+    """Crawl to the end: everything is killed once, after so many requests. The exit code."""
+    crawl.start()
+    eventually(lambda: len(site.log()) >= after, f"{after} requests never came")
+    assert crawl.process is not None
+    assert crawl.process.poll() is None, f"it ended before the kill: {crawl.said}"
+    crawl.kill_everything()
+    return crawl.run()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 from examples.conftest import Serve
@@ -11,7 +10,7 @@ from examples.proving import (
     check,
     check_broken,
     crawl_of,
-    killed_at_random,
+    killed_once,
     message_problems,
     records,
     repeated,
@@ -43,12 +42,12 @@ def test_a_crawl_gives_every_value(serve: Serve, tmp_path: Path) -> None:
         assert not any(PASSWORD.encode() in path.read_bytes() for path in crawl.home.glob("club.db*"))
 
 
-def test_killed_at_random_it_ends_the_same(serve: Serve, tmp_path: Path) -> None:
+def test_killed_on_the_way_it_ends_the_same(serve: Serve, tmp_path: Path) -> None:
     """What a stranger was shown is in the site's log as no page: it is asked for again. So is nothing else."""
-    site, choice = serve(NAME), random.Random(14)
+    site = serve(NAME)
     site.delay_answers(PAUSE)
     with crawl_of(NAME, "club", tmp_path / "crawl", environment=around(site.url)) as crawl:
-        assert killed_at_random(crawl, site, choice, (4, 14)) == 0, crawl.said
+        assert killed_once(crawl, site, 12) == 0, crawl.said
         assert records(crawl) == site.expected()
         assert message_problems(crawl) == []
         assert repeated(site.log()) <= crawl.in_flight

@@ -40,10 +40,21 @@ def test_a_crawl_that_cannot_write_its_log_goes_on(site: Path) -> None:
     assert ask(site, RECORDS) == [(6,)]
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_a_stream_that_was_closed_from_the_start_goes_nowhere(crawled: Path, closed: str) -> None:
-    for words in (["status", crawled], ["export", crawled], ["enqueue", crawled, "-"]):
-        line = subprocess.list2cmdline(command(*words))
+@pytest.mark.parametrize(
+    ("closed", "commands"),
+    [
+        ("<&-", ["enqueue"]),
+        (">&-", ["export"]),
+        ("2>&-", ["status"]),
+        ("<&- >&- 2>&-", ["status", "export", "enqueue"]),
+    ],
+    ids=["stdin", "stdout", "stderr", "all"],
+)
+def test_a_stream_that_was_closed_from_the_start_goes_nowhere(
+    crawled: Path, closed: str, commands: list[str]
+) -> None:
+    for name in commands:
+        line = subprocess.list2cmdline(command(name, crawled, *["-"] * (name == "enqueue")))
         done = subprocess.run(["sh", "-c", f"{line} {closed}"], capture_output=True, text=True, env=CLEAN)
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr

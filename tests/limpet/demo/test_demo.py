@@ -35,15 +35,17 @@ from pathlib import Path
 from limpet.demo.run import Wish, demo
 from limpet.demo.shop import Shop
 from limpet.exits import guarded
-wish = Wish(folder=Path(sys.argv[1]), seed=1, kills=2, longest=0.3)
-sys.exit(guarded(lambda: demo(wish, Shop(listings=8, products=160))))
+wish = Wish(folder=Path(sys.argv[1]), workers=1, seed=1, kills=2, longest=0.3)
+sys.exit(guarded(lambda: demo(wish, Shop(listings=4, products=80))))
 """
 
 
 def test_every_row_is_right_and_only_what_was_in_flight_is_repeated(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert demo(Wish(folder=tmp_path / "demo", seed=1, kills=2, longest=0.3), GOODS) is Exit.COMPLETE
+    assert (
+        demo(Wish(folder=tmp_path / "demo", workers=1, seed=1, kills=2, longest=0.3), GOODS) is Exit.COMPLETE
+    )
     naive, worker, everything = legs(tmp_path / "demo")
     assert worker["rows"] == everything["rows"] == 60
     assert naive["rows"] > 60, "the naive scraper must have something to show"
