@@ -144,7 +144,9 @@ def test_a_sitemap_that_is_too_long_spoils_the_crawl(crawled: Make, monkeypatch:
     assert kinds(bench) == {"/s.xml": "dead"}
     facts = summary.summarise(bench.store, {})
     assert facts.imperfect
-    assert facts.dead == {"failed": (1, f"{BASE}/s.xml")}
+    assert facts.dead == {
+        "failed": (1, f"{BASE}/s.xml", "a sitemap of more than 1 URLs; see tune(max_sitemap=)")
+    }
 
 
 def test_what_is_larger_than_a_sitemap_may_be_is_never_cut(
