@@ -49,7 +49,7 @@ def test_everything_is_killed_three_times(open_shop: OpenShop, tmp_path: Path) -
 
 def test_everything_is_killed_fifty_times_at_random(open_shop: OpenShop, tmp_path: Path) -> None:
     """Also while it starts, recovers or has just begun; every fifth time after some work."""
-    shop, choice = open_shop(15, 300, PAUSE), random.Random(3)
+    shop, choice = open_shop(25, 500, PAUSE), random.Random(3)
     with Crawl(tmp_path, site_file(shop.first_page, lease=NEVER, max_in_flight=2)) as crawl:
         for kill in range(50):
             mark = shop.mark()
