@@ -82,9 +82,9 @@ def test_the_site_of_the_readme_has_fifteen_lines_and_crawls_the_shop(tmp_path):
     ((_, text),) = python_in(ROOT / "README.md")
     assert len([line for line in text.splitlines() if line and not line.startswith("#")]) <= 15
     site = tmp_path / "shop.py"
-    with ShopServer(log_path=tmp_path / "log") as shop:
+    with ShopServer(Shop(listings=3, products=30), log_path=tmp_path / "log") as shop:
         site.write_text(text.replace("http://127.0.0.1:8000", shop.url))
-        run("crawl", str(site))
+        run("crawl", str(site), "--workers", "1")
         records = [json.loads(line) for line in run("export", str(site)).splitlines()]
         wanted = {sku: values["price"] for sku, values in shop.expected().items()}
     assert {record["key"]: record["data"]["price"] for record in records} == wanted
@@ -111,11 +111,11 @@ def test_the_subscriber_of_the_messages_applies_each_once_however_often_it_is_re
 
     with ShopServer(Shop(listings=2, products=6), log_path=tmp_path / "log") as shop:
         site.write_text(site_text.replace("http://127.0.0.1:8000", shop.url))
-        run("crawl", str(site))
+        run("crawl", str(site), "--workers", "1")
         first = run("changes", str(site))
         assert read(first)[0] == on_the_site()
         shop.change_prices([1, 3])
-        run("crawl", str(site), "--refresh")
+        run("crawl", str(site), "--workers", "1", "--refresh")
         every = run("changes", str(site))
         assert read(every)[0] == read(first)[0] == on_the_site(), "older messages change nothing"
 
