@@ -223,7 +223,7 @@ class Crawl:
         try:
             lastmod = self.engine.site.lastmod
             rounds.refresh(self.store, self.engine.now(), listed=not lastmod)  # one that was killed half-way
-            if self._unlisted() or rounds.pending(self.store):
+            if self._left_for_the_end() or rounds.pending(self.store):
                 return False
             rounds.finish(self.store, self.engine.now())
             self.engine.relay()
@@ -231,16 +231,15 @@ class Crawl:
             return False
         return True
 
-    def _unlisted(self) -> bool:
-        """Make due, after all else, what sitemaps were to speak of and did not; whether there was any."""
-        if not self.engine.site.lastmod:
-            return False
+    def _left_for_the_end(self) -> bool:
+        """Make due, after all else, what sitemaps were to speak of and did not, and what waits to be read with all that
+        is handed down to it; whether there was any."""
         try:
             count = rounds.rest(self.store, self.engine.now())
         except (FrontierError, StoreReborn):
             return True  # the next look will tell
         if count:  # the workers relay it
-            say(f"{counted(count, 'page')} that no sitemap lists any more: looked at again")
+            say(f"{counted(count, 'page')} left for the end: looked at again")
         return count > 0
 
     def _limit_reached(self) -> bool:
@@ -263,8 +262,8 @@ class Crawl:
         self._look_again = time.monotonic() + max(1.0, 10 * spent)
         if due is not None and due - now <= self.wish.wait * 1000:
             return False
-        if self._unlisted():
-            return False
+        if self._left_for_the_end() or not rounds.pending(self.store):
+            return False  # the last page may have been committed since this was asked
         self._ending = f"nothing is due before {rfc3339(due)}" if due else self._closed()
         return True
 

@@ -96,6 +96,7 @@ class SliceWorker(Worker):
 
     def bootstrap(self, *args: Any, **kwargs: Any) -> None:
         """Register; no log handlers of RQ's, and no listening for commands: a thread makes forks unsafe."""
+        self._install_signal_handlers()  # type: ignore[no-untyped-call]  # who sees that this worker is there may stop it
         self.register_birth()  # type: ignore[no-untyped-call]
         self.set_state(WorkerStatus.STARTED)
         self.tickets.touch_worker(self.name)

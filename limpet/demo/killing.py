@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from limpet_store import summary
-from limpet_store.errors import FrontierError, UsageError
+from limpet_store.errors import FrontierError, StoreUnavailable, UsageError
 from limpet_store.presence import WORKING, Living, living, try_lock
 from limpet_store.store import Store
 from limpet_store.valkey import Endpoint, server_pid, socket_path
@@ -33,9 +33,10 @@ class Window:
         self._store: Store | None = None
 
     def store(self) -> Store | None:
-        """The store, None before its file is there."""
+        """The store, None before it is made."""
         if self._store is None and self._path.exists():
-            self._store = Store.open(self._path, self._crawl, create=False)
+            with suppress(StoreUnavailable):  # its file is there, and its tables are not yet
+                self._store = Store.open(self._path, self._crawl, create=False)
         return self._store
 
     def records(self) -> int:

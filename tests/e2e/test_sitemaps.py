@@ -128,7 +128,7 @@ def test_a_site_is_crawled_by_what_its_robots_txt_names_and_only_what_changed_la
         docs.bodies["/docs.xml.gz"] = gzip.compress(changed.replace(b"/doc/9<", b"/none<"))
         assert crawl.run("--refresh") == 0, crawl.said
         assert sorted(docs.asked) == ["/", "/doc/7", "/doc/9", "/docs.xml.gz", "/index.xml", "/robots.txt"]
-        assert "1 page that no sitemap lists any more: looked at again" in crawl.said
+        assert "1 page left for the end: looked at again" in crawl.said
 
 
 def test_a_sitemap_that_is_answered_with_a_page_is_told_and_nothing_is_lost(

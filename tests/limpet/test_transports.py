@@ -275,7 +275,7 @@ def test_a_shop_made_by_javascript_is_read_through_a_browser_that_ends_with_its_
 ) -> None:
     there, crawl = browsed
     crawl.start()
-    eventually(lambda: "GET /" in there.asked, crawl.said, 30)
+    eventually(lambda: "GET /" in there.asked)
     mine = eventually(lambda: _browsers(crawl.process.pid))  # type: ignore[union-attr]
     crawl.kill_everything()
     eventually(lambda: not [pid for pid in mine if _runs(pid)], "a browser outlives its worker", 20)

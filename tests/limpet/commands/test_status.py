@@ -101,7 +101,10 @@ def test_problems_come_first(crawled: Path) -> None:
 
 
 def test_what_a_page_wrote_cannot_steer_the_terminal(crawled: Path) -> None:
-    edit(crawled, "INSERT INTO rejections VALUES (6, 0, 'product', 'k', 'price', 'no \x1b[2J price\nreally', '', 0)")
+    edit(
+        crawled,
+        "INSERT INTO rejections VALUES (6, 0, 'product', 'k', 'price', 'no \x1b[2J price\nreally', '', 0)",
+    )
 
     assert ": no \\u001b[2J price\n" in limpet("status", crawled).out
 
