@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -262,8 +263,9 @@ def browsed(tmp_path: Path) -> Iterator[tuple[Any, Crawl]]:
         pytest.skip("no chromium on the path")
     if os.geteuid() == 0 and "--no-sandbox" not in os.environ.get("CHROMIUM_FLAGS", ""):
         pytest.skip("chromium does not start as root without CHROMIUM_FLAGS=--no-sandbox")
-    with small_site(SHOP) as there:
-        environment = {"SHOP_URL": there.url + "/", "TMPDIR": str(tmp_path)}
+    # Short: Chromium makes a socket in it, and a socket's path has about 107 bytes.
+    with small_site(SHOP) as there, TemporaryDirectory(ignore_cleanup_errors=True) as short:
+        environment = {"SHOP_URL": there.url + "/", "TMPDIR": short}
         with Crawl(
             tmp_path, EXAMPLE.read_text(), name="with-chromium", workers=1, environment=environment
         ) as crawl:
