@@ -314,8 +314,8 @@ class Page:
 
         `key` is its identity: the place in the listing, as `f"list/{category}/{n + 1}"`. A known place that is not
         done takes the newest URL; in a new round it is visited when the page before it was. When the site refuses
-        the token (400, 403, 410), the nearest page before it whose URL lasts is visited again, and the way is found
-        anew. `more` is that of `limpet.request`.
+        the token (400, 410, or 403 for the second time), the nearest page before it whose URL lasts is visited again,
+        and the way is found anew. `more` is that of `limpet.request`.
         """
         arguments.check("page.follow", more, arguments.Sent, ("key",))
         return self._asked(target, lambda url: requesting.position(requesting.request(url, **more), key))

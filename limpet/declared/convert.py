@@ -91,8 +91,8 @@ def _number(options: Mapping[str, Any]) -> Convert:
     match, decimal = options.get("match"), options.get("decimal")
 
     def read(value: JSON, _: Any) -> int | float:
-        if type(value) in (int, float):
-            return value  # type: ignore[no-any-return]
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return value
         return numbers.number(part(_as_text(value), match), decimal)
 
     return read

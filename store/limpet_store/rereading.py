@@ -17,7 +17,7 @@ COUNT = (
 )
 DUE = "UPDATE pages SET state = 'pending', due_at = ?, failures = 0, lost = 0, reason = NULL, etag = NULL WHERE id = ?"
 WAIT = "UPDATE pages SET state = 'held', reason = 'data', etag = NULL WHERE id = ?"
-WAITING = "SELECT id FROM pages WHERE state = 'held' AND reason = 'data' ORDER BY id LIMIT ?"
+WAITING = "SELECT id, host, priority FROM pages WHERE state = 'held' AND reason = 'data' ORDER BY id LIMIT ?"
 REJECT = """INSERT OR REPLACE INTO rejections (page, n, type, key, field, reason, value, at)
 VALUES (?, ?, '', '', '', ?, '', ?)"""
 NUMBER = 1_000_000  # of this rejection, behind those of the page's own
@@ -50,9 +50,9 @@ def _wait(count: int, scale: float) -> int:
     return round(min(FIRST << (count - 2), LONGEST) * scale) if count > 1 else 0
 
 
-def waiting(db: Database, most: int) -> list[int]:
-    """Up to so many pages that wait for nothing else to be left."""
-    return [page for (page,) in db.rows(WAITING, (most,))]
+def waiting(db: Database, most: int) -> list[tuple[int, int, int]]:
+    """Up to so many pages that wait for nothing else to be left: (id, host, priority)."""
+    return db.rows(WAITING, (most,))
 
 
 def reject(db: Database, page: int, why: str, now: int) -> None:

@@ -14,7 +14,6 @@ from limpet_store.store import OPEN_NEW, Store
 LAST = "SELECT number, why, started_at, refreshed_to, finished_at FROM rounds ORDER BY number DESC LIMIT 1"
 UNTRIED = """SELECT 1 FROM pages INDEXED BY pages_pending WHERE state = 'pending'
 AND coalesce(attempted_at, 0) < (SELECT started_at FROM rounds ORDER BY number DESC LIMIT 1) LIMIT 1"""
-HOST_OF = "SELECT id, host, priority FROM pages WHERE id = ?"
 CHUNK = 1_000  # pages made due in one transaction
 # Nearly all pages are wanted, in order of id: an index by state would sort them for each chunk.
 TO_REFRESH = """SELECT id, host, priority FROM pages NOT INDEXED
@@ -122,8 +121,7 @@ def rest(store: Store, now: int) -> int:
 
 def _read_last(store: Store, now: int) -> int:
     """Let go what waits to be read with all that is handed down to it; inside the caller's transaction."""
-    pages = rereading.waiting(store.db, CHUNK)
-    rows = [row for page in pages for row in store.db.rows(HOST_OF, (page,))]
+    rows = rereading.waiting(store.db, CHUNK)
     store.db.many(rereading.DUE, [(now, page) for page, _, _ in rows])
     ops: list[Op] = ranges("n", ((page, host, now, shift(priority)) for page, host, priority in rows))
     if ops:

@@ -96,3 +96,18 @@ def test_a_record_of_two_parts_steps_once_for_each_change(open_shop: OpenShop, t
         shown = shop.shop.values(3)
         assert shown["price"] in rows["LP-00003"]
         assert shown["name"] in rows["LP-00003"]
+
+
+def test_a_page_that_waits_for_all_that_is_handed_down_is_read_before_the_round_ends(
+    open_shop: OpenShop, tmp_path: Path
+) -> None:
+    shop = open_shop(1, 5)
+    with Crawl(tmp_path, site_file(shop.first_page), workers=1) as crawl:
+        assert crawl.run() == 0, crawl.said
+        with crawl.store() as store, store.db.write():
+            store.db.run("UPDATE pages SET state = 'held', reason = 'data' WHERE key LIKE '%/product/3'")
+            store.db.run("UPDATE rounds SET finished_at = NULL")
+        mark = shop.mark()
+        assert crawl.run() == 0, crawl.said
+        assert [request.path for request in shop.requests_since(mark)] == ["/product/3"]
+        assert crawl.ask("SELECT count(*) FROM pages WHERE state <> 'done'") == [(0,)]

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from examples.proving import EXAMPLES, site_file
+from examples.proving import EXAMPLES, check, site_file
 from examples.record import TRIES
 from front_helpers import limpet
 
@@ -25,6 +25,12 @@ def test_the_readme_names_every_example_and_nothing_else() -> None:
     named = set(re.findall(r"\]\(([\w./]+)\)", (EXAMPLES / "README.md").read_text()))
     there = {f"{name}/site.py" for name in NAMES} | {path.name for path in EXAMPLES.glob("*.*")}
     assert named == there - {"README.md"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_saved_pages_are_green_without_network_and_secrets(name: str) -> None:
+    ran = check(name)
+    assert (ran.code, ran.err) == (0, ""), ran.out
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,7 +8,6 @@ from pathlib import Path
 from examples.conftest import Serve
 from examples.proving import (
     PAUSE,
-    check,
     check_broken,
     crawl_of,
     killed_at_random,
@@ -19,11 +18,6 @@ from examples.proving import (
 from examples.served import Served
 
 NAME = "classic_shop"
-
-
-def test_its_saved_pages_are_green() -> None:
-    ran = check(NAME)
-    assert (ran.code, ran.err) == (0, ""), ran.out
 
 
 def test_a_wrong_decimal_sign_is_seen(tmp_path: Path) -> None:

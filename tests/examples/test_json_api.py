@@ -7,7 +7,6 @@ from pathlib import Path
 from examples.conftest import Serve
 from examples.proving import (
     PAUSE,
-    check,
     check_broken,
     crawl_of,
     killed_once,
@@ -18,11 +17,6 @@ from examples.proving import (
 
 NAME = "json_api"
 TOKEN = "let-me-in"
-
-
-def test_its_saved_pages_are_green() -> None:
-    ran = check(NAME)
-    assert (ran.code, ran.err) == (0, ""), ran.out
 
 
 def test_a_cursor_that_is_not_followed_is_seen(tmp_path: Path) -> None:

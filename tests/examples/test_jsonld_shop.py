@@ -9,7 +9,6 @@ from e2e.helpers import Crawl
 from examples.conftest import Serve
 from examples.proving import (
     PAUSE,
-    check,
     check_broken,
     crawl_of,
     killed_once,
@@ -27,11 +26,6 @@ def without_ratings(crawl: Crawl) -> dict[tuple[str, str], Any]:
     for data in found.values():
         del data["ratings"]
     return found
-
-
-def test_its_saved_pages_are_green() -> None:
-    ran = check(NAME)
-    assert (ran.code, ran.err) == (0, ""), ran.out
 
 
 def test_a_used_one_taken_for_new_is_seen(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from examples.conftest import Serve
 from examples.proving import (
     PAUSE,
-    check,
     check_broken,
     crawl_of,
     killed_once,
@@ -18,11 +17,6 @@ from examples.proving import (
 
 NAME = "login"
 PASSWORD = "open-sesame"
-
-
-def test_its_saved_pages_are_green_and_want_no_password() -> None:
-    ran = check(NAME)
-    assert (ran.code, ran.err) == (0, ""), ran.out
 
 
 def test_a_price_that_is_looked_for_elsewhere_is_seen(tmp_path: Path) -> None:
