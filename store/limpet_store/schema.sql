@@ -1,4 +1,4 @@
--- Schema 2. One crawl is one such database. Times are milliseconds of the frontier's clock since 1970.
+-- Schema 3. One crawl is one such database. Times are milliseconds of the frontier's clock since 1970.
 
 PRAGMA application_id = 1818848624;        -- "limp": tells the file from other programs' databases
 
@@ -27,6 +27,7 @@ CREATE TABLE hosts (                        -- politeness is a fact, so it is ke
   scope         INTEGER NOT NULL,           -- 1: links to it are followed
   delay         INTEGER NOT NULL CONSTRAINT hosts_delay CHECK (delay >= 0),
   crawl_delay   INTEGER NOT NULL DEFAULT 0, -- what its robots.txt asks for, ms; the longer delay holds
+  pace          INTEGER NOT NULL DEFAULT 0, -- median of its recent response times, ms; no delay is shorter
   max_in_flight INTEGER NOT NULL CONSTRAINT hosts_max CHECK (max_in_flight >= 0),  -- 0: no limit
   blocked_until INTEGER NOT NULL DEFAULT 0,
   blocked_at    INTEGER NOT NULL DEFAULT 0, -- when the block began; older requests change nothing
@@ -74,10 +75,13 @@ CREATE TABLE pages (
   rereads       INTEGER NOT NULL DEFAULT 0, -- visits of this round that other pages asked for
   lost          INTEGER NOT NULL DEFAULT 0 CONSTRAINT pages_lost CHECK (lost >= 0),
   status        INTEGER,
-  reason        TEXT,                       -- why it is dead, one word
+  reason        TEXT,                       -- what kind of failure the newest one is, why it is dead or held
   error         TEXT,
   fetched_at    INTEGER,                    -- last 2xx
-  etag          TEXT,
+  etag          TEXT,                       -- validators of the last 2xx, sent back to ask for changes alone
+  modified      TEXT,                       -- its Last-Modified
+  missed        INTEGER,                    -- the round in which it was not there any more; a later one takes it away
+  missed_at     INTEGER,
   code          TEXT,                       -- handler:hash that extracted it
   dropped       TEXT,                       -- JSON: links left out, by reason
   CONSTRAINT pages_key UNIQUE (key),
@@ -140,6 +144,14 @@ CREATE TABLE parts (
   PRIMARY KEY (record, part)
 ) WITHOUT ROWID;
 CREATE INDEX parts_page ON parts (page);
+
+CREATE TABLE also_on (                      -- pages that have given a part too, besides the one that gave it last
+  record        TEXT NOT NULL,
+  part          TEXT NOT NULL,
+  page          INTEGER NOT NULL REFERENCES pages (id),
+  PRIMARY KEY (record, part, page)
+) WITHOUT ROWID;
+CREATE INDEX also_on_page ON also_on (page);
 
 CREATE TRIGGER parts_fence_rises BEFORE UPDATE OF fence ON parts WHEN NEW.fence < OLD.fence
 BEGIN SELECT RAISE(ABORT, 'parts_fence_rises: the attempts behind a part rise'); END;

@@ -9,11 +9,12 @@ from crash.world import World, keyspace
 
 TABLES = {
     "meta": "store_id, epoch, life, pruned, -fence",
-    "hosts": "id, name, scope, delay, blocked_until, blocked_at, blocks, streak, rests, robots, robots_at",
+    "hosts": "id, name, scope, delay, pace, blocked_until, blocked_at, blocks, streak, rests, robots, robots_at",
     "pages": "key, state, due_at, round, -fence, nonce, open, attempted_at, failures, rereads, lost, status, "
-    "fetched_at, canonical, data",
+    "fetched_at, canonical, data, missed, missed_at, etag, modified",
     "records": "id, version, hash, gone, first_seen, last_changed, url",
     "parts": "record, part, page, -fence, hash, last_seen",
+    "also_on": "record, part, page",
     "outbox": "seq, mark, kind, ops, messages, at",
     "handed": "page, parent, data",
     "rejections": "page, n, type, key, field, reason, at",
