@@ -11,6 +11,7 @@ from limpet.engine import Engine
 from limpet.looking import Glimpse, glimpse
 from limpet.shown import one_line, seconds
 from limpet_store import rounds, standing, summary
+from limpet_store.failures import EXPECTED
 from limpet_store.message import rfc3339
 from limpet_store.presence import WORKING, living
 from limpet_store.standing import HostStanding
@@ -45,12 +46,12 @@ class Status:
         if self.trouble:
             yield one_line(self.trouble)
         for reason in sorted(self.counts.dead):
-            if reason in summary.IMPERFECT:
+            if reason not in EXPECTED:
                 yield one_line(summary.dead(self.counts, reason))
         if self.counts.failing:
-            yield one_line(
-                f"{counted(self.counts.failing, 'page')} failed and tried again later, e.g. {self.counts.failure}"
-            )
+            yield one_line(summary.failing(self.counts))
+        if self.counts.missed:
+            yield one_line(summary.missed(self.counts))
         if self.counts.rejected:
             yield one_line(
                 f"{counted(self.counts.rejected, 'record')} rejected, e.g. {self.counts.rejection}"
@@ -128,7 +129,9 @@ def as_json(status: Status) -> dict[str, Any]:
             reason: {"count": count, "example": url, "error": error}
             for reason, (count, url, error) in sorted(counts.dead.items())
         },
-        "failing": counts.failing,
+        "failing": sum(counts.failing.values()),
+        "failing_by_reason": dict(sorted(counts.failing.items())),
+        "missed": counts.missed,
         "in_flight": status.in_flight,
         "next_due": _time(status.next_due),
         "records": counts.records,

@@ -12,7 +12,7 @@ from limpet_store.canonical import admit
 from limpet_store.frontier import Frontier
 from limpet_store.items import Record
 from limpet_store.outbox import OutboxRow
-from limpet_store.outcomes import Kind, Limits, Outcome
+from limpet_store.outcome import Kind, Limits, Outcome
 from limpet_store.records import PartWrite
 from limpet_store.store import Store, TurnResult
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from urllib.parse import quote_plus
 
 from limpet_consumers.headers import one_line
@@ -15,6 +16,7 @@ from limpet_store.canonical import admit, is_private
 from limpet_store.errors import UsageError
 from limpet_store.secret import SecretMissing, revealed, stored
 
+PLAIN: Mapping[str, str] = MappingProxyType({})
 ALWAYS = {"Accept-Encoding": "gzip", "Accept": "*/*", "Connection": "keep-alive"}
 
 
@@ -40,10 +42,11 @@ class Asking:
         self._site = site
         self._headers = over(ALWAYS | {"User-Agent": site.user_agent}, own_headers(site))
 
-    def request(self, asked: Asked, etag: str | None = None) -> Request:
-        """The request for a page; `etag` makes it conditional. Raises FetchFailed when a secret is not there."""
+    def request(self, asked: Asked, validators: Mapping[str, str] = PLAIN) -> Request:
+        """The request for a page; the headers `validators` make it conditional. Raises FetchFailed when a secret is not
+        there."""
         private = may_be_private(self._site, asked.url)
-        headers = self._headers | {"If-None-Match": etag} if etag else self._headers
+        headers = {**self._headers, **validators} if validators else self._headers
         if asked.headers is None and asked.query is None:
             return Request(asked.url, asked.method, asked.body, headers, private)
         try:

@@ -11,12 +11,14 @@ from ada_url import join_url
 
 from limpet_consumers.http import FetchFailed, Response
 from limpet_consumers.login import NotLoggedIn
+from limpet_store import failures
 from limpet_store.admission import Discovery, Scope, without
 from limpet_store.attempts import Attempt, PageRow
 from limpet_store.canonical import Address, admit
 from limpet_store.content import canonical_json
 from limpet_store.errors import URLRejected
-from limpet_store.outcomes import Kind, Outcome
+from limpet_store.outcome import Kind, Outcome
+from limpet_store.retry import confirmed
 from limpet_store.secret import hidden
 
 MOST_HOPS = 10  # redirects that lead to one page
@@ -30,9 +32,14 @@ def failed(attempt: Attempt, error: FetchFailed) -> Outcome:
     """No whole response."""
     why = hidden(error.reason)
     if error.final and attempt.page.kind != "robots":
-        return Outcome(attempt=attempt, kind=Kind.DEAD, reason="failed", error=why, host_failed=True)
+        return Outcome(attempt=attempt, kind=Kind.DEAD, reason=error.kind, error=why, host_failed=True)
     return Outcome(
-        attempt=attempt, kind=Kind.RETRY, error=why, host_failed=error.host, jitter=random.random()
+        attempt=attempt,
+        kind=Kind.RETRY,
+        reason=error.kind,
+        error=why,
+        host_failed=error.host,
+        jitter=random.random(),
     )
 
 
@@ -44,23 +51,30 @@ def put_back(attempt: Attempt, error: NotLoggedIn) -> Outcome:
     )  # fmt: skip
 
 
-def unread(attempt: Attempt, status: int, why: str) -> Outcome:
-    """It arrived, and the site's own code makes nothing of it."""
-    return Outcome(attempt=attempt, kind=Kind.RETRY, status=status, error=why, jitter=random.random())
+def unread(attempt: Attempt, status: int, why: str, kind: str = failures.LOGIN) -> Outcome:
+    """It arrived, and nothing can be made of it; `kind` is one of `failures`."""
+    return Outcome(
+        attempt=attempt, kind=Kind.RETRY, status=status, reason=kind, error=why, jitter=random.random()
+    )
 
 
-def without_body(attempt: Attempt, response: Response, now_ms: int) -> Outcome | None:
-    """The outcome of a status that needs no reading; None for one whose body is to be extracted."""
+def without_body(
+    attempt: Attempt, response: Response, now_ms: int, *, asked_for_changes: bool
+) -> Outcome | None:
+    """The outcome of a status that needs no reading; None for one whose body is to be extracted.
+
+    `asked_for_changes`: the request was conditional, so the answer may be that there are none.
+    """
     status = response.status
-    outcome = partial(Outcome, attempt=attempt, status=status)
+    outcome = partial(Outcome, attempt=attempt, status=status, reason=failures.STATUS)
     if 200 <= status < 300 and status not in (204, 205, 206):
         return None
-    if status == 304 and attempt.page.etag:
-        return outcome(kind=Kind.UNCHANGED)
+    if status == 304:
+        return _unchanged(attempt, asked_for_changes)
     if status == 410 and not attempt.page.led:
         return outcome(kind=Kind.GONE, error="410 Gone")
     if status == 404:
-        return _missing(attempt)
+        return _missing(attempt, now_ms)
     if attempt.page.led and status in TOKEN_REFUSED and (status != 403 or _refused_alone(attempt, status)):
         return outcome(
             kind=Kind.REFUSED, error=f"HTTP status {status}: its token is refused", jitter=random.random()
@@ -76,7 +90,16 @@ def without_body(attempt: Attempt, response: Response, now_ms: int) -> Outcome |
         )
     if status == 403:
         return outcome(kind=Kind.RETRY, error="HTTP status 403", jitter=random.random())
-    return outcome(kind=Kind.DEAD, reason="failed", error=f"HTTP status {status}")
+    return outcome(kind=Kind.DEAD, error=f"HTTP status {status}")
+
+
+def _unchanged(attempt: Attempt, asked_for_changes: bool) -> Outcome:
+    if asked_for_changes:
+        return Outcome(attempt=attempt, kind=Kind.UNCHANGED, status=304)
+    return Outcome(
+        attempt=attempt, kind=Kind.RETRY, status=304, reason=failures.STATUS, jitter=random.random(),
+        error="HTTP status 304, and nobody asked whether it has changed",
+    )  # fmt: skip
 
 
 def _refused_alone(attempt: Attempt, status: int) -> bool:
@@ -84,13 +107,13 @@ def _refused_alone(attempt: Attempt, status: int) -> bool:
     return status == 403 and attempt.page.status == 403
 
 
-def _missing(attempt: Attempt) -> Outcome:
-    """404. Never seen: a broken link. Seen before: only a second look in another round takes it away."""
+def _missing(attempt: Attempt, now_ms: int) -> Outcome:
+    """404. Never seen: a broken link. Seen before: a second look takes it away, in another round or a day later."""
     page = attempt.page
     outcome = partial(Outcome, attempt=attempt, status=404)
     if page.fetched_at is None:
-        return outcome(kind=Kind.DEAD, reason="broken link", error="404 Not Found")
-    if page.status == 404:
+        return outcome(kind=Kind.DEAD, reason=failures.BROKEN_LINK, error="404 Not Found")
+    if confirmed(page.missed, page.missed_at, page.round, now_ms):
         return outcome(kind=Kind.GONE, error="404 Not Found, twice")
     return outcome(kind=Kind.MISSING, error="404 Not Found: looked at again in the next round")
 
@@ -103,18 +126,18 @@ def redirect(attempt: Attempt, response: Response, scope: Scope) -> Outcome | No
     if response.status not in REDIRECTS:
         return None
     page = attempt.page
-    outcome = partial(Outcome, attempt=attempt, status=response.status)
+    outcome = partial(Outcome, attempt=attempt, status=response.status, reason=failures.REDIRECT)
     location = _unmangled(response.headers.get("location", "").strip())
     try:
         target = admit(_unadded(page.query, _join(page.canonical, location))) if location else None
     except URLRejected as error:
-        return outcome(kind=Kind.DEAD, reason="failed", error=f"redirects to a URL: {error.reason}")
+        return outcome(kind=Kind.DEAD, error=f"redirects to a URL: {error.reason}")
     if target is None:
         return outcome(kind=Kind.RETRY, error="a redirect without Location", jitter=random.random())
     if target.canonical == page.canonical and (page.method == "GET" or response.status in (307, 308)):
         return outcome(kind=Kind.RETRY, error="redirects to itself", jitter=random.random())
     if page.hops >= MOST_HOPS:
-        return outcome(kind=Kind.DEAD, reason="failed", error=f"more than {MOST_HOPS} redirects")
+        return outcome(kind=Kind.DEAD, error=f"more than {MOST_HOPS} redirects")
     abroad = target.authority != admit(page.canonical).authority and target not in scope
     # Of sitemaps those named by the site file or a robots.txt may be anywhere, and so may what they redirect to.
     if abroad and page.depth > (1 if page.kind == "sitemap" else 0):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from limpet_store import failures
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,8 @@ class Response:
 
     `wait` is how long, in seconds, the request waited for others rather than computed. `connect` is the time until the
     connection stood (0 for a kept one), TLS left out, and `first` until the headers had come, both from the beginning;
-    for people, and 0 where a transport does not say.
+    for people, and 0 where a transport does not say. `set_cookies` are the values of its Set-Cookie headers: of a page
+    that is redirected within its lease they are sent along.
     """
 
     url: str
@@ -39,14 +42,18 @@ class Response:
     wait: float = 0.0
     connect: float = 0.0
     first: float = 0.0
+    set_cookies: Sequence[str] = ()
 
 
 class FetchFailed(Exception):
     """No whole response. `host` says whether the host may be to blame (time-out, connection, cut body)."""
 
-    def __init__(self, reason: str, *, host: bool = True, final: bool = False) -> None:
+    def __init__(
+        self, reason: str, *, host: bool = True, final: bool = False, kind: str = failures.FAILED
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.kind = kind  # one of `failures`
         self.host = host
         self.final = final  # trying again would change nothing
 

@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Protocol
 
 from limpet_store.attempts import Attempt
-from limpet_store.outcomes import Outcome
+from limpet_store.outcome import Outcome
 
 MOST_THREADS = 64
 PATIENCE = 0.5  # seconds

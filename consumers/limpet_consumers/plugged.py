@@ -127,7 +127,9 @@ def _checked(given: Any, request: Request, max_body: int) -> Response:
     body = given.body if request.most is None else given.body[: request.most]
     if request.most is None and len(body) > max_body:
         raise too_large(max_body)
-    return Response(request.url, given.status, _headers(given.headers), body)
+    if any(not isinstance(value, str) for value in given.set_cookies):
+        raise _wrong("set_cookies are text")
+    return Response(request.url, given.status, _headers(given.headers), body, set_cookies=tuple(given.set_cookies))
 
 
 def _headers(given: Any) -> Mapping[str, str]:

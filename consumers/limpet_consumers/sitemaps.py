@@ -12,13 +12,13 @@ from ada_url import join_url
 from limpet_consumers.http import Response
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.sitemap_reader import Listed, NotRead, read
-from limpet_store import listed
+from limpet_store import failures, listed
 from limpet_store.admission import Discovery, Scope, discovery
 from limpet_store.attempts import Attempt
 from limpet_store.canonical import admit
 from limpet_store.errors import URLRejected
 from limpet_store.items import Link
-from limpet_store.outcomes import Kind, Outcome
+from limpet_store.outcome import Kind, Outcome
 
 MOST_LEVELS = 5  # of sitemaps that name sitemaps; the protocol knows two
 PRIORITY = 1  # before pages: they say what there is
@@ -31,7 +31,7 @@ def outcome(attempt: Attempt, response: Response, site: SiteRuntime, scope: Scop
     except NotRead as error:
         kind = Kind.DEAD if error.final else Kind.RETRY
         return Outcome(
-            attempt=attempt, kind=kind, status=response.status, reason="failed", error=str(error),
+            attempt=attempt, kind=kind, status=response.status, reason=failures.UNREADABLE, error=str(error),
             jitter=random.random(),
         )  # fmt: skip
     size = scope.size  # before it is asked: it may grow meanwhile

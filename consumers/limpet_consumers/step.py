@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from limpet_consumers import decide, robots, sitemap_reader, sitemaps
+from limpet_consumers import decide, robots, sitemap_reader, sitemaps, validators
 from limpet_consumers.asking import Asked, Asking
 from limpet_consumers.http import FetchFailed, Http, Response
 from limpet_consumers.login import Access, NotLoggedIn, Unwanted
@@ -20,7 +20,7 @@ from limpet_store.canonical import admit
 from limpet_store.content import NotStorable
 from limpet_store.errors import ExtractError
 from limpet_store.items import Extracted, Fetched, Rejection
-from limpet_store.outcomes import Kind, Outcome
+from limpet_store.outcome import Kind, Outcome
 from limpet_store.records import PartWrite
 from limpet_store.secret import hidden
 
@@ -103,16 +103,23 @@ class Step:
         """What the status says, else what is in the page."""
         if attempt.page.kind == "robots":
             return self._robots(attempt, response)
-        decided = decide.redirect(attempt, response, self._scope) or decide.without_body(
-            attempt, response, self._now()
+        decided = self._redirected(attempt, response) or decide.without_body(
+            attempt, response, self._now(), asked_for_changes=bool(self._validators(attempt))
         )
         if decided is None and attempt.page.kind == "sitemap":
             return sitemaps.outcome(attempt, response, self._site, self._scope)
         return decided or self._extract(attempt, response)
 
+    def _redirected(self, attempt: Attempt, response: Response) -> Outcome | None:
+        outcome = decide.redirect(attempt, response, self._scope)
+        if outcome is None or not outcome.discoveries or attempt.page.fetched_at is None:
+            return outcome
+        there = self._site.match(outcome.discoveries[0].address.canonical)
+        return replace(outcome, other_kind=there not in (None, self._handler(attempt)))
+
     def _fetch(self, attempt: Attempt) -> Response:
         page = attempt.page
-        request = self._asking.request(Asked.of(page), self._validator(attempt))
+        request = self._asking.request(Asked.of(page), self._validators(attempt))
         deadline = self._site.knobs.total_timeout
         if page.kind == "robots":
             response = robots.fetch(self._http, request, deadline)
@@ -123,10 +130,11 @@ class Step:
         self._timing.add(response.wait)
         return response
 
-    def _validator(self, attempt: Attempt) -> str | None:
-        """It is sent only while the code that read the page is the same: else there is more to learn."""
+    def _validators(self, attempt: Attempt) -> Mapping[str, str]:
+        """They are sent only while the code that read the page is the same: else there is more to learn."""
         page = attempt.page
-        return page.etag if page.etag and page.code == self._code(self._handler(attempt)) else None
+        has = page.etag or page.modified
+        return validators.of(page) if has and page.code == self._code(self._handler(attempt)) else {}
 
     def _handler(self, attempt: Attempt) -> str | None:
         return attempt.page.handler or self._site.match(attempt.page.canonical)
@@ -167,7 +175,7 @@ class Step:
         try:
             found = self._site.extract(self._fetched(attempt, response, handler))
         except ExtractError as error:
-            return decide.unread(attempt, response.status, hidden(str(error)))
+            return decide.unread(attempt, response.status, hidden(str(error)), error.kind)
         discoveries, dropped = discover(
             found.links,
             self._scope,
@@ -183,7 +191,9 @@ class Step:
         return Outcome(
             attempt=attempt, kind=Kind.DONE, status=response.status, discoveries=discoveries, parts=parts,
             rejections=rejections, dropped=_sum(found.dropped, dropped),
-            etag=None if leads else response.headers.get("etag"), code=self._code(handler), cut=found.cut,
+            etag=None if leads else validators.kept(response.headers, "etag"),
+            modified=None if leads else validators.kept(response.headers, "last-modified"),
+            code=self._code(handler), cut=found.cut,
         )  # fmt: skip
 
 

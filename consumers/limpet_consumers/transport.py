@@ -80,7 +80,8 @@ class Transport:
             raise FetchFailed(f"the proxy of {self.proxy_named_by} wants another password")
         wait = (time.monotonic() - began) - (time.thread_time() - cpu)
         connect = asked.connected - began if asked.connected else 0.0
-        return Response(request.url, response.status_code, headers, body, wait, connect, first)
+        cookies = response.raw.headers.getlist("set-cookie") if "set-cookie" in headers else ()
+        return Response(request.url, response.status_code, headers, body, wait, connect, first, cookies)
 
     def close(self) -> None:
         """Nothing is open that its thread would not close."""

@@ -27,7 +27,7 @@ from limpet_store.admission import HostRules, Scope
 from limpet_store.attempts import Attempt, Lease
 from limpet_store.errors import FrontierError, StoreError
 from limpet_store.frontier import MOST_SLACK, CursorMissing, Frontier
-from limpet_store.outcomes import Kind, Limits, Outcome
+from limpet_store.outcome import Kind, Limits, Outcome
 from limpet_store.rebuild import rebuild
 from limpet_store.relay import Relay
 from limpet_store.store import Store

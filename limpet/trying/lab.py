@@ -23,7 +23,7 @@ from limpet_store.attempts import Attempt, PageRow
 from limpet_store.canonical import Address, admit
 from limpet_store.errors import UsageError
 from limpet_store.items import JSON, Link
-from limpet_store.outcomes import Kind, Outcome
+from limpet_store.outcome import Kind, Outcome
 from limpet_store.store import wall_ms
 
 ALLOWED, UNASKED = "allows it", "not asked"

@@ -24,7 +24,7 @@ from limpet_consumers.http import Request, Response
 from limpet_store.attempts import PageRow
 from limpet_store.content import content_hash
 from limpet_store.errors import UsageError
-from limpet_store.outcomes import Kind
+from limpet_store.outcome import Kind
 from limpet_store.records import steady
 from limpet_store.secret import hidden
 

@@ -13,7 +13,7 @@ from limpet_store.attempts import PageRow
 from limpet_store.canonical import admit
 from limpet_store.content import canonical_json
 from limpet_store.items import JSON, Extracted, Fetched
-from limpet_store.outcomes import Outcome
+from limpet_store.outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True)

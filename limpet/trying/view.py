@@ -13,7 +13,7 @@ from limpet.exits import Exit
 from limpet.shown import blame, one_line, plain
 from limpet.trying.lab import ALLOWED, UNASKED
 from limpet.trying.trial import Kept, Trial
-from limpet_store.outcomes import Kind, Outcome
+from limpet_store.outcome import Kind, Outcome
 from limpet_store.records import PartWrite
 
 FEW = 3  # links of a handler, dropped links of a reason

@@ -14,7 +14,8 @@ from limpet_store.retry import LOGINS, LONGEST, effective
 SUSPECT = 2  # losses after which a page is tried alone
 READ = f"""SELECT p.id, p.key, p.host, p.kind, p.url, p.canonical, p.method, p.body, p.headers, p.query, p.handler,
   p.data, p.merges, p.led, p.depth, p.hops, p.priority, p.state, p.due_at, p.round, p.failures, p.lost, p.open,
-  p.status, p.fetched_at, p.etag, p.modified, p.missed, p.missed_at, p.code, h.blocked_until, h.paused OR h.logins >= {LOGINS}, h.robots_at,
+  p.status, p.fetched_at, p.etag, p.modified, p.missed, p.missed_at, p.code,
+  h.blocked_until, h.paused OR h.logins >= {LOGINS}, h.robots_at,
   max(h.delay, h.crawl_delay)
 FROM pages p JOIN hosts h ON h.id = p.host WHERE p.id = ?"""
 MARK = "UPDATE pages SET open = 1, fence = ?, nonce = ?, attempted_at = ?, lost = ? WHERE id = ?"

@@ -17,6 +17,8 @@ Foreign errors (sqlite, redis) are mapped in `database.py` and `server.py` alone
 is a bug and ends the process: the recovery from it is the recovery from kill -9.
 """
 
+from limpet_store.failures import HANDLER
+
 
 class LimpetError(Exception):
     """The root of the tree."""
@@ -68,4 +70,8 @@ class FrontierUnavailable(FrontierError):
 
 
 class ExtractError(LimpetError):
-    """A page could not be read, or its handler failed; previous versions stand."""
+    """A page could not be read, or its handler failed; previous versions stand. `kind` is one of `failures`."""
+
+    def __init__(self, text: str, kind: str = HANDLER) -> None:
+        super().__init__(text)
+        self.kind = kind

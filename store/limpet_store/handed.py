@@ -22,7 +22,7 @@ OF_PAGE = "SELECT data FROM handed WHERE page = ?"
 PUT = "INSERT OR REPLACE INTO handed (page, parent, data) VALUES (?, ?, ?)"
 DROP = "DELETE FROM handed WHERE page = ? AND parent = ?"
 CHILD = "SELECT data, state, merges FROM pages WHERE id = ?"
-COLLECTED = "UPDATE pages SET data = ?, merges = 1, etag = NULL WHERE id = ?"
+COLLECTED = "UPDATE pages SET data = ?, merges = 1, etag = NULL, modified = NULL WHERE id = ?"
 
 
 def collect(

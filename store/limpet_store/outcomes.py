@@ -3,71 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass, replace
 
-from limpet_store import charging, handed, hosts, listed, pages, positions, records, rereading, retry, widened
-from limpet_store.admission import Discovery, HostRules
-from limpet_store.attempts import Attempt
+from limpet_store import (
+    charging,
+    givers,
+    handed,
+    hosts,
+    listed,
+    pages,
+    positions,
+    records,
+    rereading,
+    retry,
+    unseen,
+    widened,
+)
+from limpet_store.admission import HostRules
 from limpet_store.database import Database
+from limpet_store.failures import FAILED
 from limpet_store.hosts import Host
-from limpet_store.items import Rejection
 from limpet_store.message import Source
 from limpet_store.ops import Op, shift
 from limpet_store.outbox import Entry
-from limpet_store.records import PartWrite, Seen
-
-
-class Kind(Enum):
-    """What came of an attempt."""
-
-    DONE = "done"  # 2xx, extracted
-    UNCHANGED = "unchanged"  # 304
-    MISSING = "missing"  # 404 of a page seen before: looked at again in the next round
-    ALIAS = "alias"  # redirected; the target is a page of its own
-    GONE = "gone"  # 410, or missing twice
-    DEAD = "dead"  # will not be tried again this round
-    RETRY = "retry"  # failed, and may work later
-    REFUSED = "refused"  # the token in its URL is not taken any more: the way to it must be found again
-    BLOCKED = "blocked"  # 429, 503, 403: the host wants to be left alone
-    PUT_BACK = "put back"  # no request was sent, or its answer is not wanted any more
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """A decision about one attempt, complete and encoded; nothing of it can be refused inside a transaction."""
-
-    attempt: Attempt
-    kind: Kind
-    status: int | None = None
-    reason: str | None = None
-    error: str | None = None
-    host_failed: bool = False  # the failure may be the host's: time-out, connection, 5xx
-    retry_after: int | None = None  # milliseconds
-    jitter: float = 0.0  # 0..1, drawn by the caller
-    discoveries: Sequence[Discovery] = ()
-    parts: Sequence[PartWrite] = ()
-    rejections: Sequence[Rejection] = ()
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    cut: bool = False  # its handler ended early: what it no longer hands down is not taken back
-    etag: str | None = None
-    code: str | None = None
-    robots: str | None = None  # the rules that a robots page found
-    crawl_delay: int = 0  # milliseconds, from the rules
-    scope: int | None = None  # hosts in scope when links were left out; with more by now it is read again
-    logged_in: bool = False  # it has shown that a login works
-    login_failed: str | None = None  # why one did not, of a page that is put back
-    login_final: bool = False  # and the next one would not either
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What bounds retries; the site's knobs as the store needs them."""
-
-    max_attempts: int = 5
-    max_lost: int = 10
-    time_scale: float = 1.0
+from limpet_store.outcome import Kind, Limits, Outcome
+from limpet_store.records import Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +42,12 @@ class Context:
 
 NEWEST = "SELECT fence, nonce, lost, open, merges, canonical, body IS NOT ? FROM pages WHERE id = ?"
 HANDED_MORE = "SELECT 1 FROM pages WHERE id = ? AND merges = 1 AND data IS NOT ?"
-ONCE_MORE = "UPDATE pages SET state = 'pending', due_at = ?, etag = NULL WHERE id = ?"
+ONCE_MORE = "UPDATE pages SET state = 'pending', due_at = ?, etag = NULL, modified = NULL WHERE id = ?"
 FINISH = """UPDATE pages SET state = ?, open = 0, failures = 0, lost = 0, status = ?, reason = ?, error = ?,
-fetched_at = coalesce(?, fetched_at), etag = ?, code = ?, dropped = CASE ? WHEN 1 THEN dropped ELSE ? END
-WHERE id = ?"""
+fetched_at = coalesce(?, fetched_at), etag = ?, modified = ?, code = ?,
+dropped = CASE ? WHEN 1 THEN dropped ELSE ? END, missed = ?, missed_at = ? WHERE id = ?"""
 AGAIN = """UPDATE pages SET open = 0, lost = ?, failures = ?, due_at = ?, status = coalesce(?, status),
-error = coalesce(?, error) WHERE id = ?"""
+reason = coalesce(?, reason), error = coalesce(?, error) WHERE id = ?"""
 STATE = {
     Kind.DONE: "done",
     Kind.UNCHANGED: "done",
@@ -120,6 +80,7 @@ def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
     before = host.op
     if outcome.logged_in:
         charging.login_works(db, host)
+    outcome = unseen.judged(db, outcome, context.now)
     if outcome.kind in STATE:
         _finish(db, outcome, host, context, entry)
         last: Op = ("k", attempt.page.id, host.id, attempt.nonce)
@@ -147,16 +108,20 @@ def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry:
     if outcome.kind in HANDS_DOWN:
         entry.ops += _hand_down(db, outcome, context)
     entry.messages += records.upsert(db, context.source, outcome.parts, seen)
-    if outcome.kind is Kind.GONE:
+    if outcome.kind is Kind.DONE and not outcome.rejections and not outcome.cut:
+        outcome = _whole(db, outcome, context, seen, entry)
+    if outcome.kind is Kind.GONE or unseen.left_behind(db, outcome, at):
         entry.messages += records.remove_page(db, context.source, seen)
     fresh = at if outcome.kind in (Kind.DONE, Kind.UNCHANGED) else None
     keep = outcome.kind in AS_IT_WAS
     db.run(
         FINISH,
         (
-            STATE[outcome.kind], outcome.status, outcome.reason, outcome.error, fresh,
-            page.etag if keep else outcome.etag, page.code if keep else outcome.code,
-            int(keep), json.dumps(outcome.dropped) if outcome.dropped else None, page.id,
+            STATE[outcome.kind], outcome.status, _why_dead(outcome), outcome.error, fresh,
+            page.etag if keep else outcome.etag, page.modified if keep else outcome.modified,
+            page.code if keep else outcome.code,
+            int(keep), json.dumps(outcome.dropped) if outcome.dropped else None,
+            *unseen.noted(db, outcome, at), page.id,
         ),
     )  # fmt: skip
     if not keep:
@@ -167,6 +132,22 @@ def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry:
         listed.forget(db, page.id)
     if not outcome.host_failed:
         charging.answered(db, host)
+
+
+def _whole(db: Database, outcome: Outcome, context: Context, seen: Seen, entry: Entry) -> Outcome:
+    """A page was read in full, so what it does not give, it does not have. Where that may be gone, it is to be read in
+    full again."""
+    page, given = outcome.attempt.page, {(write.record, write.part) for write in outcome.parts}
+    givers.keep(db, page.id, given)
+    if not outcome.complete or page.fetched_at is None:
+        return outcome
+    messages, again = records.not_given(db, context.source, seen, given, page.round)
+    entry.messages += messages
+    return replace(outcome, etag=None, modified=None) if again else outcome
+
+
+def _why_dead(outcome: Outcome) -> str | None:
+    return (outcome.reason or FAILED) if outcome.kind is Kind.DEAD else None
 
 
 def _discover(db: Database, outcome: Outcome, context: Context) -> list[Op]:
@@ -211,7 +192,7 @@ def _refused(
         charging.answered(db, host)
     if failures >= context.limits.max_attempts:
         return _die(db, outcome, host)
-    db.run(AGAIN, (0, failures, now, outcome.status, outcome.error, page.id))
+    db.run(AGAIN, (0, failures, now, outcome.status, outcome.reason, outcome.error, page.id))
     if moved:
         return ("p", page.id, host.id, outcome.attempt.nonce, now, shift(page.priority))
     way = positions.go_back(db, page.id, now, scale)
@@ -258,7 +239,7 @@ def _again(db: Database, outcome: Outcome, host: Host, context: Context, lost: i
     # robots.txt never dies: a host without rules gives out no page, so it is asked on and on.
     if failures >= context.limits.max_attempts and page.kind != "robots":
         return _die(db, outcome, host)
-    db.run(AGAIN, (lost, failures, due, outcome.status, outcome.error, page.id))
+    db.run(AGAIN, (lost, failures, due, outcome.status, outcome.reason, outcome.error, page.id))
     return ("p", page.id, host.id, outcome.attempt.nonce, due, shift(page.priority))
 
 
@@ -274,5 +255,9 @@ def _charged(db: Database, outcome: Outcome, host: Host, context: Context) -> bo
 
 def _die(db: Database, outcome: Outcome, host: Host) -> Op:
     page = outcome.attempt.page
-    db.run(FINISH, ("dead", outcome.status, "failed", outcome.error, None, None, None, 0, None, page.id))
+    db.run(
+        FINISH,
+        ("dead", outcome.status, outcome.reason or FAILED, outcome.error, None, None, None, None, 0, None, page.missed,
+         page.missed_at, page.id),
+    )  # fmt: skip
     return ("k", page.id, host.id, outcome.attempt.nonce)

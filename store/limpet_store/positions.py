@@ -24,7 +24,8 @@ DUE = "UPDATE pages SET state = 'pending', due_at = ?, lost = 0, reason = NULL W
 NEW_ROUND = "UPDATE pages SET round = ?, failures = 0, rereads = 0 WHERE id = ?"
 ANCESTOR = "SELECT id, host, state, led, parent, priority FROM pages WHERE id = ?"
 WAIT = "UPDATE pages SET state = 'held', reason = 'token' WHERE id = ?"
-ASK_AGAIN = "UPDATE pages SET state = 'pending', due_at = ?, failures = 0, lost = 0, etag = NULL WHERE id = ?"
+ASK_AGAIN = """UPDATE pages SET state = 'pending', due_at = ?, failures = 0, lost = 0, etag = NULL, modified = NULL
+WHERE id = ?"""
 LOST = """UPDATE pages SET state = 'dead', reason = 'failed',
 error = 'its token was refused, and no page leads to it any more' WHERE state = 'held' AND reason = 'token'"""
 

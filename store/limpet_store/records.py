@@ -7,11 +7,11 @@ is kept as version 0, seen by nobody, until all of them are there.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from limpet_store import secret
+from limpet_store import givers, retry, secret
 from limpet_store.content import (
     GONE_HASH,
     NotStorable,
@@ -27,12 +27,14 @@ from limpet_store.message import Source, record_message
 
 FIND = "SELECT version, hash, data, gone FROM records WHERE id = ?"
 PARTS = "SELECT part, hash, data, volatile, schema, requires FROM parts WHERE record = ? ORDER BY part"
-PART = """SELECT p.fence, p.hash, p.schema, r.gone FROM parts p JOIN records r ON r.id = p.record
+PART = """SELECT p.fence, p.hash, p.schema, r.gone, p.page FROM parts p JOIN records r ON r.id = p.record
 WHERE p.record = ? AND p.part = ?"""
 NEW_PART = """INSERT INTO parts (record, part, page, fence, hash, data, volatile, requires, schema, last_seen)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 SEEN_PART = """UPDATE parts SET page = ?, fence = ?, hash = ?, data = ?, volatile = ?, requires = ?, schema = ?,
-last_seen = ? WHERE record = ? AND part = ?"""
+last_seen = ?, missed = NULL, missed_at = NULL WHERE record = ? AND part = ?"""
+OF_PAGE = "SELECT record, part, missed, missed_at FROM parts WHERE page = ? AND fence <= ?"
+MISSED_PART = "UPDATE parts SET missed = ?, missed_at = ? WHERE record = ? AND part = ?"
 FORGET = (
     "DELETE FROM records WHERE id = ? AND version = 0 AND NOT EXISTS (SELECT 1 FROM parts WHERE record = id)"
 )
@@ -128,7 +130,9 @@ def _store_part(db: Database, write: PartWrite, seen: Seen) -> str:
     if found is None:
         db.run(NEW_PART, (write.record, write.part, seen.page, seen.fence, *content))
         return seen.reason
-    fence, hash_, schema, gone = found
+    fence, hash_, schema, gone, page = found
+    if page != seen.page:
+        givers.note(db, (write.record, write.part), page, seen.page)
     if fence > seen.fence:
         return ""
     db.run(SEEN_PART, (seen.page, seen.fence, *content, write.record, write.part))
@@ -205,17 +209,38 @@ def merge(parts: Iterable[str]) -> str:
 
 
 def remove_page(db: Database, source: Source, seen: Seen) -> list[str]:
-    """Take away the parts of a page that is gone; a record without parts gets a gone version.
+    """Take away the parts of a page that is gone, unless another page gives them too; returns the messages.
 
-    Returns the messages. The attempt behind `seen` has the newest fence of the page, so nothing newer is lost.
+    The attempt behind `seen` has the newest fence of the page, so nothing newer is lost.
     """
-    records = [
-        r
-        for (r,) in db.rows("SELECT DISTINCT record FROM parts WHERE page = ? ORDER BY record", (seen.page,))
-    ]
-    db.run("DELETE FROM parts WHERE page = ? AND fence <= ?", (seen.page, seen.fence))
+    names = [(record, part) for record, part, *_ in db.rows(OF_PAGE, (seen.page, seen.fence))]
+    passed = givers.passed_on(db, seen.page, names)
+    givers.forget(db, seen.page)
+    return _take_away(db, source, seen, [name for name in names if name not in passed])
+
+
+def not_given(
+    db: Database, source: Source, seen: Seen, given: Collection[givers.Name], round_: int
+) -> tuple[list[str], bool]:
+    """What becomes of the parts that a page gave before and, read in full, does not give any more: another page gives
+    them too, or they are taken away at the second look that counts (`retry.confirmed`).
+
+    Returns the messages, and whether any is left for a second look.
+    """
+    missing = [row for row in db.rows(OF_PAGE, (seen.page, seen.fence)) if row[:2] not in given]
+    passed = givers.passed_on(db, seen.page, [row[:2] for row in missing])
+    left = [row for row in missing if row[:2] not in passed]
+    over = [row[:2] for row in left if retry.confirmed(row[2], row[3], round_, seen.at)]
+    first = [row[:2] for row in left if row[2] is None]
+    db.many(MISSED_PART, [(round_, seen.at, *name) for name in first])
+    return _take_away(db, source, seen, over), len(left) > len(over)
+
+
+def _take_away(db: Database, source: Source, seen: Seen, names: Sequence[givers.Name]) -> list[str]:
+    """Delete parts; a record with none left gets a gone version."""
+    db.many("DELETE FROM parts WHERE record = ? AND part = ?", names)
     messages = []
-    for record in records:
+    for record in sorted({record for record, _ in names}):
         version, hash_, before, gone = db.rows(FIND, (record,))[0]
         if gone:  # it waits for parts, and has fewer now
             db.run(FORGET, (record,))

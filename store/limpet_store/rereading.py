@@ -15,8 +15,9 @@ FIRST, LONGEST = 1_000, 30_000  # ms before the second, and the longest
 COUNT = (
     "UPDATE pages SET rereads = rereads + 1 WHERE id = ? AND rereads < ? RETURNING rereads, host, priority"
 )
-DUE = "UPDATE pages SET state = 'pending', due_at = ?, failures = 0, lost = 0, reason = NULL, etag = NULL WHERE id = ?"
-WAIT = "UPDATE pages SET state = 'held', reason = 'data', etag = NULL WHERE id = ?"
+DUE = """UPDATE pages SET state = 'pending', due_at = ?, failures = 0, lost = 0, reason = NULL, etag = NULL,
+modified = NULL WHERE id = ?"""
+WAIT = "UPDATE pages SET state = 'held', reason = 'data', etag = NULL, modified = NULL WHERE id = ?"
 WAITING = "SELECT id, host, priority FROM pages WHERE state = 'held' AND reason = 'data' ORDER BY id LIMIT ?"
 REJECT = """INSERT OR REPLACE INTO rejections (page, n, type, key, field, reason, value, at)
 VALUES (?, ?, '', '', '', ?, '', ?)"""

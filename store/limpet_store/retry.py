@@ -35,6 +35,12 @@ def block(blocks: int, retry_after: int | None, scale: float) -> int:
     return round(min(max(ours, retry_after or 0), DAY) * scale)
 
 
+def confirmed(missed: int | None, missed_at: int | None, round_: int, now: int) -> bool:
+    """Whether a look that does not find something is the second one that counts: in another round than the first, or a
+    day later. An immediate second look confirms the same outage."""
+    return missed is not None and missed_at is not None and (missed < round_ or now - missed_at >= DAY)
+
+
 def effective(due: int, now: int) -> int:
     """A time further ahead than any allowed delay counts as now (I-11)."""
     return now if due > now + LONGEST else due

@@ -91,6 +91,7 @@ CREATE INDEX pages_due ON pages (state, due_at);
 CREATE INDEX pages_open ON pages (id) WHERE open = 1;
 CREATE INDEX pages_pending ON pages (id) WHERE state = 'pending';
 CREATE INDEX pages_sitemaps ON pages (state) WHERE kind = 'sitemap';
+CREATE INDEX pages_missed ON pages (id) WHERE missed IS NOT NULL;
 CREATE INDEX pages_failing ON pages (id) WHERE state = 'pending' AND failures > 0;
 
 CREATE TRIGGER pages_fence_rises BEFORE UPDATE OF fence ON pages WHEN NEW.fence < OLD.fence
@@ -141,6 +142,8 @@ CREATE TABLE parts (
   requires      TEXT,                       -- JSON: parts without which a new record is not shown
   schema        INTEGER NOT NULL DEFAULT 1, -- of the record's type when it was read
   last_seen     INTEGER NOT NULL,
+  missed        INTEGER,                    -- the round in which a page that gives all it has did not give it
+  missed_at     INTEGER,
   PRIMARY KEY (record, part)
 ) WITHOUT ROWID;
 CREATE INDEX parts_page ON parts (page);

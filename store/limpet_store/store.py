@@ -17,7 +17,7 @@ from limpet_store.errors import StoreError, UsageError
 from limpet_store.message import Source
 from limpet_store.ops import NOBODY, Op, shift
 from limpet_store.outbox import Entry
-from limpet_store.outcomes import Limits, Outcome
+from limpet_store.outcome import Limits, Outcome
 
 # They had arrived whole: what failed was the reading of them.
 FAILED_IN_HANDLER = """SELECT id, host, priority FROM pages NOT INDEXED

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from limpet_store.failures import EXPECTED
 from limpet_store.retry import LOGINS, LONGEST
 from limpet_store.store import Store
 
@@ -24,8 +25,9 @@ REJECTION = """SELECT r.type || ' ' || r.key || ' on ' || p.url || ': '
   || CASE WHEN r.field = '' THEN '' ELSE r.field || ': ' END || r.reason
 FROM rejections r JOIN pages p ON p.id = r.page LIMIT 1"""
 UNREAD = "SELECT canonical FROM pages WHERE state = 'done' AND code = ? AND kind = 'page'"
-FAILING = """SELECT count(*), min(url || ': ' || coalesce(error, '')) FROM pages INDEXED BY pages_failing
-WHERE state = 'pending' AND failures > 0"""
+FAILING = """SELECT coalesce(reason, 'failed'), count(*), min(url || ': ' || coalesce(error, ''))
+FROM pages INDEXED BY pages_failing WHERE state = 'pending' AND failures > 0 GROUP BY 1"""
+MISSED = "SELECT count(*) FROM pages INDEXED BY pages_missed WHERE missed IS NOT NULL AND state IN ('done', 'alias')"
 ROUND = "SELECT (SELECT fence FROM meta) - fence, started_at FROM rounds ORDER BY number DESC LIMIT 1"
 MOVED = """SELECT count(*) FILTER (WHERE gone = 0 AND first_seen >= :since),
   count(*) FILTER (WHERE gone = 0 AND first_seen < :since), count(*) FILTER (WHERE gone = 1 AND version > 0)
@@ -37,8 +39,6 @@ DUE_NOW = f"""SELECT 1 {GOING} AND (p.due_at <= :now OR p.due_at > :far)
 EARLIEST = f"""SELECT min(max(CASE WHEN p.due_at > :far THEN 0 ELSE p.due_at END,
   CASE WHEN h.blocked_until > :far THEN 0 ELSE h.blocked_until END)) {GOING}"""
 OPEN = "SELECT count(*) FROM pages WHERE open = 1"
-# Reasons of death that spoil a crawl; broken links and robots.txt are the site's.
-IMPERFECT = ("failed", "poison")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +55,11 @@ class Summary:
     unmatched_url: str | None
     dropped: Mapping[str, int] = field(default_factory=dict)
     stale: int = 0
-    failing: int = 0  # pages that failed and are tried again
+    failing: Mapping[str, int] = field(
+        default_factory=dict
+    )  # pages that failed and are tried again, by reason
     failure: str | None = None
+    missed: int = 0  # pages with records that were not there at the first look
     attempts: int = 0  # of the newest round
     new: int = 0  # records that the newest round found, changed or lost
     changed: int = 0
@@ -68,7 +71,7 @@ class Summary:
     @property
     def imperfect(self) -> bool:
         """Dead pages or rejected records: the crawl is complete, but not all of it."""
-        return self.rejected > 0 or any(reason in self.dead for reason in IMPERFECT)
+        return self.rejected > 0 or any(reason not in EXPECTED for reason in self.dead)
 
     @property
     def repeat_rate(self) -> float | None:
@@ -86,7 +89,7 @@ def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -
     read_by = codes_used(store)
     unmatched = db.one(UNMATCHED, (NO_HANDLER,)) if NO_HANDLER in read_by else None
     rejection = db.one(REJECTION)
-    failing, failure = db.rows(FAILING)[0]
+    failing = db.rows(FAILING)
     attempts, since = db.one(ROUND) or (0, 0)
     new, changed, gone = db.rows(MOVED, {"since": since})[0]
     return Summary(
@@ -100,8 +103,9 @@ def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -
         unmatched_url=unmatched[0] if unmatched else None,
         dropped=dropped_links(store) if dropped else {},
         stale=_stale(read_by, codes),
-        failing=failing,
-        failure=failure,
+        failing={reason: count for reason, count, _ in failing},
+        failure=failing[0][2] if failing else None,
+        missed=db.value(MISSED),
         attempts=attempts,
         new=new,
         changed=changed,
@@ -173,6 +177,18 @@ def dead(facts: Summary, reason: str) -> str:
     return f"{counted(count, 'page')} dead ({reason}), e.g. {url}" + (f": {error}" if error else "")
 
 
+def failing(facts: Summary) -> str:
+    """How many pages failed and are tried again, why, and one of them."""
+    total = counted(sum(facts.failing.values()), "page")
+    why = ", ".join(f"{count} {reason}" for reason, count in sorted(facts.failing.items()))
+    return f"{total} failed and tried again later ({why}), e.g. {facts.failure}"
+
+
+def missed(facts: Summary) -> str:
+    """How many pages were not found at a first look."""
+    return f"{counted(facts.missed, 'page')} not found any more: gone, unless the next round finds it again"
+
+
 def _first(text: str | None) -> str:
     return (text or "").partition("\n")[0]
 
@@ -186,7 +202,9 @@ def sentences(facts: Summary) -> Iterator[str]:
     """The summary as lines for people, problems first."""
     yield from (dead(facts, reason) for reason in sorted(facts.dead))
     if facts.failing:
-        yield f"{counted(facts.failing, 'page')} failed and tried again later, e.g. {facts.failure}"
+        yield failing(facts)
+    if facts.missed:
+        yield missed(facts)
     if facts.rejected:
         yield f"{counted(facts.rejected, 'record')} rejected, e.g. {facts.rejection}"
     if facts.held_back:

@@ -145,7 +145,7 @@ def test_a_sitemap_that_is_too_long_spoils_the_crawl(crawled: Make, monkeypatch:
     facts = summary.summarise(bench.store, {})
     assert facts.imperfect
     assert facts.dead == {
-        "failed": (1, f"{BASE}/s.xml", "a sitemap of more than 1 URLs; see tune(max_sitemap=)")
+        "unreadable": (1, f"{BASE}/s.xml", "a sitemap of more than 1 URLs; see tune(max_sitemap=)")
     }
 
 

@@ -65,7 +65,7 @@ def test_a_record_is_shown_when_the_parts_that_it_requires_are_there(shop: Store
 
 
 def test_a_record_that_lost_a_part_while_it_waited_goes_on_waiting(shop: Store) -> None:
-    from limpet_store.outcomes import Kind, Outcome
+    from limpet_store.outcome import Kind, Outcome
 
     needs = ["detail", "stock"]
     visit(shop, A, write({"title": "Tea"}, part="detail", requires=needs))
@@ -78,7 +78,7 @@ def test_a_record_that_lost_a_part_while_it_waited_goes_on_waiting(shop: Store) 
 
 
 def test_a_record_that_was_shown_stays_when_a_part_that_it_requires_goes(shop: Store) -> None:
-    from limpet_store.outcomes import Kind, Outcome
+    from limpet_store.outcome import Kind, Outcome
 
     needs = ["detail", "stock"]
     visit(shop, A, write({"title": "Tea"}, part="detail", requires=needs))
@@ -90,7 +90,7 @@ def test_a_record_that_was_shown_stays_when_a_part_that_it_requires_goes(shop: S
 
 
 def test_a_record_that_is_gone_comes_back_when_all_required_parts_do(shop: Store) -> None:
-    from limpet_store.outcomes import Kind, Outcome
+    from limpet_store.outcome import Kind, Outcome
 
     needs = ["detail", "stock"]
 
@@ -117,7 +117,7 @@ def test_what_one_part_requires_holds_for_the_others(shop: Store) -> None:
 
 
 def test_a_record_that_waits_for_parts_is_forgotten_with_the_last_of_them(shop: Store) -> None:
-    from limpet_store.outcomes import Kind, Outcome
+    from limpet_store.outcome import Kind, Outcome
 
     visit(shop, A, write({"title": "Tea"}, part="detail", requires=["stock"]))
     visit(shop, B)

@@ -11,7 +11,7 @@ from store_making import NOW, attempt, done, enqueue, make_due, part, turn, visi
 from limpet_store import outbox, records
 from limpet_store.content import GONE_HASH, NotStorable, record_id
 from limpet_store.items import Record
-from limpet_store.outcomes import Kind, Outcome
+from limpet_store.outcome import Kind, Outcome
 from limpet_store.store import Store
 
 A, B = "http://127.0.0.1/a", "http://127.0.0.1/b"

@@ -6,7 +6,7 @@ from store_making import NOW, attempt, enqueue, turn, visit
 
 from limpet_store import summary
 from limpet_store.admission import HostRules
-from limpet_store.outcomes import Kind, Outcome
+from limpet_store.outcome import Kind, Outcome
 from limpet_store.retry import LONGEST
 from limpet_store.store import Store
 

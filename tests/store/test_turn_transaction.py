@@ -7,7 +7,7 @@ from store_making import NO_ROBOTS, NOW, attempt, done, enqueue, found, page_id,
 
 from limpet_store import outbox, retry, rounds
 from limpet_store.admission import HostRules
-from limpet_store.outcomes import Kind, Limits, Outcome
+from limpet_store.outcome import Kind, Limits, Outcome
 from limpet_store.store import Store
 
 A, B, C = (f"http://127.0.0.1/{name}" for name in "abc")
