@@ -86,6 +86,24 @@ def test_a_host_with_a_delay_gives_one_page_until_its_slot_comes(any_server: Ser
     assert 59_000 < reply.next_at - reply.now <= 60_100
 
 
+def test_a_host_that_was_asked_again_within_a_lease_gives_nothing_before_that_slot(
+    any_server: Server,
+) -> None:
+    frontier = built(any_server, row(1, host(delay=1, limit=1), pages(1, 2)))
+    assert lease(frontier, "a", want=1) == [1]
+    fold(frontier, row(2, ("s", 1, LATER), ("s", 1, LATER - 60_000), ("k", 1, 1, "a")))
+    reply = frontier.lease("b", 10, 10, lease=20_000, slack=0)
+    assert (reply.leases, reply.next_at) == ([], LATER)
+
+
+@pytest.mark.parametrize("there", [0, 2**52], ids=["none yet", "one of a clock set back"])
+def test_a_slot_that_an_op_names_beyond_every_allowed_delay_is_none(any_server: Server, there: int) -> None:
+    frontier = built(any_server, row(1, host(delay=1_000, limit=1)))
+    any_server.command("HSET", f"{frontier.prefix}:h:1", "s", there)
+    fold(frontier, row(2, ("s", 1, LATER + retry.LONGEST), pages(1, 1)))
+    assert lease(frontier) == [1]
+
+
 def test_no_more_polite_pages_are_given_than_can_start_at_once(any_server: Server) -> None:
     hosts = [host(h, delay=1_000, limit=1) for h in range(1, 6)]
     frontier = built(any_server, row(1, *hosts, *(pages(h, h, of=h) for h in range(1, 6))))

@@ -70,6 +70,13 @@ while i <= #ARGV do
     redis.call("HSET", P .. ":h:" .. host, "d", ARGV[i + 2], "m", ARGV[i + 3], "b", ARGV[i + 4], "p", ARGV[i + 5],
       "r", ARGV[i + 6], "q", ARGV[i + 7])
     i = i + 8
+  elseif op == "s" then
+    local host, at = ARGV[i + 1], tonumber(ARGV[i + 2])
+    touched[host] = true
+    local slot = tonumber(redis.call("HGET", P .. ":h:" .. host, "s") or 0)
+    if slot > NOW + longest then slot = 0 end
+    if at > slot and at <= NOW + longest then redis.call("HSET", P .. ":h:" .. host, "s", int(at)) end
+    i = i + 3
   elseif op == "f" then
     local fed = tonumber(ARGV[i + 1])
     if fed > horizon then
