@@ -23,6 +23,7 @@ class Handlers:
         self._named: dict[str, Handler] = {}
         self._patterns: list[tuple[Pattern, str]] = []
         self._codes: dict[str, str] = {}
+        self._complete: set[str] = set()
 
     def __contains__(self, name: object) -> bool:
         return name in self._named
@@ -34,7 +35,7 @@ class Handlers:
         """The handler of this name."""
         return self._named.get(name or "")
 
-    def register(self, pattern: Pattern, handler: Handler) -> None:
+    def register(self, pattern: Pattern, handler: Handler, *, complete: bool = False) -> None:
         """Raises SiteError for what is no plain function, and for a second handler of a name."""
         name = getattr(handler, "__name__", "")
         if not inspect.isfunction(inspect.unwrap(handler)) or inspect.iscoroutinefunction(handler):
@@ -42,6 +43,8 @@ class Handlers:
         if self._named.setdefault(name, handler) is not handler:
             raise SiteError(f"a second handler {name!r}: each needs a name of its own")
         self._patterns.append((pattern, name))
+        if complete:
+            self._complete.add(name)
         self._codes.pop(name, None)
 
     def forget_codes(self) -> None:
@@ -65,8 +68,13 @@ class Handlers:
         if name is None or handler is None:
             return ""
         if name not in self._codes:
-            self._codes[name] = code.code_hash(handler, self._shapes)
+            extra = "-complete" if name in self._complete else ""  # what it no longer gives now matters
+            self._codes[name] = code.code_hash(handler, self._shapes) + extra
         return self._codes[name]
+
+    def complete(self, name: str | None) -> bool:
+        """See `Site.complete`."""
+        return name in self._complete
 
     def leads(self, name: str | None) -> bool:
         """See `Site.leads`."""

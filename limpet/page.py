@@ -45,6 +45,7 @@ class Page:
 
     def __init__(self, fetched: Fetched, params: Mapping[str, str] = MappingProxyType({})) -> None:
         self.url = fetched.url
+        self._answered = fetched.base  # where its redirects led
         self.status = fetched.status
         self.headers = fetched.headers
         self.body = fetched.body
@@ -412,10 +413,12 @@ class Page:
 
     @cached_property
     def base(self) -> str:
-        """The URL that relative links start from: that of the first `<base href>`, else the page's own."""
+        """The URL that relative links start from: that of the first `<base href>`, else the page's own (with
+        `follow="inline"` the one that its redirects led to)."""
         found = () if self._is_xml else markup.select("base::attr(href)", False)(self._root)
-        url, reason = links.resolve(self.url, found[0]) if found else ("", "")
-        return self.url if reason is not None else url
+        own = self._answered or self.url
+        url, reason = links.resolve(own, found[0]) if found else ("", "")
+        return own if reason is not None else url
 
     @cached_property
     def _json(self) -> JSON:

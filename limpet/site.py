@@ -31,6 +31,7 @@ Text = str | Secret
 C = TypeVar("C", bound=type)
 H = TypeVar("H", bound=Callable[[Page], Any])
 L = TypeVar("L", bound=Callable[[Any], Any])
+FOLLOW = ("page", "inline")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
@@ -51,8 +52,10 @@ class Site:
     through. `transport` makes an object with `fetch(request, deadline) -> Response` that takes the place of requests;
     it is used by one thread unless `tune(threads=)` says more. Both are called once a worker. Values of `headers`
     and `cookies`, and `proxy`, may be `secret("NAME")`.
-    `robots=False` leaves robots.txt unread. `user_agent` replaces the honest default, to which `contact` (a
-    URL or an address) is added, so that the site's owner can reach you.
+    `robots=False` leaves robots.txt unread. With `follow="inline"` redirects on a page's own host are followed within
+    its visit, cookies kept between the hops, and make no page of their own: for sites that need a session. Each hop is
+    a request more at each visit, and for each page that leads to the same target. `user_agent` replaces the honest
+    default, to which `contact` (a URL or an address) is added, so that the site's owner can reach you.
 
     Raises SiteError, one line with everything that is wrong.
     """
@@ -74,6 +77,7 @@ class Site:
         session: Callable[[], requests.Session] | None = None,
         transport: Callable[[], Http] | None = None,
         robots: bool = True,
+        follow: str = "page",
         user_agent: str | None = None,
         contact: str | None = None,
     ) -> None:
@@ -88,6 +92,8 @@ class Site:
         ways = access.Ways.of(headers, cookies, proxy, session, transport, problems)
         self._honest = user_agent is None and not contact
         self.user_agent = _honest_agent(contact) if user_agent is None else user_agent
+        if follow not in FOLLOW:
+            problems.append(f"follow {follow!r}: one of {', '.join(map(repr, FOLLOW))}")
         if not one_line(self.user_agent) or not self.user_agent.strip():
             problems.append(f"user_agent and contact: one line of ASCII, not {self.user_agent!r}")
         if problems:
@@ -97,7 +103,7 @@ class Site:
         self.authorities = entries.hosts | seeding.authorities(entries.given)  # none that a function gives
         self.seeds = tuple(link.url for link in entries.seeds)
         self.delay, self.max_in_flight = delay, max_in_flight
-        self.allow_private, self.robots = allow_private, robots
+        self.allow_private, self.robots, self.follow = allow_private, robots, follow
         self.headers, self.cookies, self.network = ways.headers, ways.cookies, ways.network
         self.session, self.transport = ways.session, ways.transport
         self._tuning = Tuning(**({"slice": access.SLICE, "threads": 1} if transport else {}))
@@ -109,16 +115,19 @@ class Site:
     def __repr__(self) -> str:
         return f"<Site {self.name}>"
 
-    def page(self, pattern: str) -> Callable[[H], H]:
+    def page(self, pattern: str, *, complete: bool = False) -> Callable[[H], H]:
         """Register a handler for the pages whose URL fits `pattern`; of several the first one wins.
 
         `limpet.patterns` says what a pattern is. The handler's name is its function's. Stack the decorator
-        for several patterns. Raises SiteError for a malformed pattern and for a second handler of a name.
+        for several patterns. With `complete` the handler gives all records that the page has: what it gave before and
+        gives no more, at two visits in different rounds, is gone. Without, it stays as long as the page does: entries
+        that move out of a listing are not gone. Raises SiteError for a malformed pattern and for a second handler of a
+        name.
         """
         compiled = Pattern(pattern)
 
         def register(handler: H) -> H:
-            self._handlers.register(compiled, handler)
+            self._handlers.register(compiled, handler, complete=complete)
             return handler
 
         return register
@@ -223,6 +232,10 @@ class Site:
     def code(self, handler: str | None) -> str:
         """A hash of the handler's code (see `limpet.code`), "" for None or a name that is not there."""
         return self._handlers.code(handler)
+
+    def complete(self, handler: str | None) -> bool:
+        """Whether the handler gives all records of its pages; False for None."""
+        return self._handlers.complete(handler)
 
     def leads(self, handler: str | None) -> bool:
         """Whether the handler may give links (its attribute `leads`, or what its code names); False for None."""

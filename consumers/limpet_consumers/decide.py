@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import random
 from email.utils import parsedate_to_datetime
 from functools import partial
 
-from ada_url import join_url
-
 from limpet_consumers.http import FetchFailed, Response
 from limpet_consumers.login import NotLoggedIn
 from limpet_store import failures
-from limpet_store.admission import Discovery, Scope, without
-from limpet_store.attempts import Attempt, PageRow
-from limpet_store.canonical import Address, admit
-from limpet_store.content import canonical_json
-from limpet_store.errors import URLRejected
+from limpet_store.attempts import Attempt
 from limpet_store.outcome import Kind, Outcome
 from limpet_store.retry import confirmed
 from limpet_store.secret import hidden
 
-MOST_HOPS = 10  # redirects that lead to one page
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
 BLOCKS = frozenset({403, 429, 503})
 AGAIN = frozenset({408, 425})
 TOKEN_REFUSED = frozenset({400, 403, 410})  # of a page whose URL does not last
@@ -34,13 +25,9 @@ def failed(attempt: Attempt, error: FetchFailed) -> Outcome:
     if error.final and attempt.page.kind != "robots":
         return Outcome(attempt=attempt, kind=Kind.DEAD, reason=error.kind, error=why, host_failed=True)
     return Outcome(
-        attempt=attempt,
-        kind=Kind.RETRY,
-        reason=error.kind,
-        error=why,
-        host_failed=error.host,
-        jitter=random.random(),
-    )
+        attempt=attempt, kind=Kind.RETRY, reason=error.kind, error=why, host_failed=error.host,
+        jitter=random.random(), last_request=error.asked_at,
+    )  # fmt: skip
 
 
 def put_back(attempt: Attempt, error: NotLoggedIn) -> Outcome:
@@ -116,81 +103,6 @@ def _missing(attempt: Attempt, now_ms: int) -> Outcome:
     if confirmed(page.missed, page.missed_at, page.round, now_ms):
         return outcome(kind=Kind.GONE, error="404 Not Found, twice")
     return outcome(kind=Kind.MISSING, error="404 Not Found: looked at again in the next round")
-
-
-def redirect(attempt: Attempt, response: Response, scope: Scope) -> Outcome | None:
-    """A redirect makes the page an alias and its target a page of its own; None for another status.
-
-    Where a seed leads is in scope from then on; any other page leads out of scope or not, as a link would.
-    """
-    if response.status not in REDIRECTS:
-        return None
-    page = attempt.page
-    outcome = partial(Outcome, attempt=attempt, status=response.status, reason=failures.REDIRECT)
-    location = _unmangled(response.headers.get("location", "").strip())
-    try:
-        target = admit(_unadded(page.query, _join(page.canonical, location))) if location else None
-    except URLRejected as error:
-        return outcome(kind=Kind.DEAD, error=f"redirects to a URL: {error.reason}")
-    if target is None:
-        return outcome(kind=Kind.RETRY, error="a redirect without Location", jitter=random.random())
-    if target.canonical == page.canonical and (page.method == "GET" or response.status in (307, 308)):
-        return outcome(kind=Kind.RETRY, error="redirects to itself", jitter=random.random())
-    if page.hops >= MOST_HOPS:
-        return outcome(kind=Kind.DEAD, error=f"more than {MOST_HOPS} redirects")
-    abroad = target.authority != admit(page.canonical).authority and target not in scope
-    # Of sitemaps those named by the site file or a robots.txt may be anywhere, and so may what they redirect to.
-    if abroad and page.depth > (1 if page.kind == "sitemap" else 0):
-        return outcome(kind=Kind.ALIAS, error=target.canonical, dropped={"out of scope": 1})
-    return outcome(
-        kind=Kind.ALIAS, error=target.canonical, discoveries=(_target(page, target, response.status),)
-    )
-
-
-def _target(page: PageRow, target: Address, status: int) -> Discovery:
-    """The page that a redirect leads to. Method and body go along with 307 and 308 alone (RFC 9110, 15.4); what may
-    be a secret of one origin does not go to another."""
-    method, body = (page.method, page.body) if status in (307, 308) else ("GET", None)
-    home = admit(page.canonical)
-    at_home = (home.scheme, home.authority) == (target.scheme, target.authority)
-    handed = tuple(canonical_json(value) for value in json.loads(page.data or "[]")) if page.merges else ()
-    return Discovery(
-        address=target, named=_key_behind(page, target, method), method=method, body=body,
-        handler=page.handler, data=page.data,
-        headers=page.headers if at_home else None, query=page.query if at_home else None,
-        handed=handed, position=bool(page.led), priority=page.priority, parent=page.id, depth=page.depth,
-        hops=page.hops + 1, widens=page.depth == 0, kind=page.kind,
-    )  # fmt: skip
-
-
-def _key_behind(page: PageRow, target: Address, method: str) -> str | None:
-    """A plain GET is known by its URL, and so is a sitemap. What has a key of its own keeps it, with the number of
-    hops."""
-    if page.kind == "sitemap":
-        return f"sitemap {target.canonical}"
-    if page.led or method != "GET" or page.kind != "page":
-        return f"{page.key.partition(' -> ')[0]} -> {page.hops + 1}"
-    return None
-
-
-def _unadded(query: str | None, url: str) -> str:
-    """The URL without the parameters that were added when the page was sent: a server may say them back."""
-    return url if query is None else without(json.loads(query), url)
-
-
-def _unmangled(location: str) -> str:
-    """Raw UTF-8 in a header arrives as latin-1, for that is what HTTP says headers are."""
-    try:
-        return location.encode("latin-1").decode("utf-8")
-    except UnicodeError:
-        return location
-
-
-def _join(base: str, location: str) -> str:
-    try:
-        return str(join_url(base, location))
-    except ValueError:
-        raise URLRejected(location, "not a URL") from None
 
 
 def retry_after(value: str | None, now_ms: int) -> int | None:

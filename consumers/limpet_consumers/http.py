@@ -54,6 +54,7 @@ class FetchFailed(Exception):
         super().__init__(reason)
         self.reason = reason
         self.kind = kind  # one of `failures`
+        self.asked_at: int | None = None  # ms, of the last request that a page's redirects led to
         self.host = host
         self.final = final  # trying again would change nothing
 

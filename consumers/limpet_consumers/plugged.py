@@ -129,7 +129,9 @@ def _checked(given: Any, request: Request, max_body: int) -> Response:
         raise too_large(max_body)
     if any(not isinstance(value, str) for value in given.set_cookies):
         raise _wrong("set_cookies are text")
-    return Response(request.url, given.status, _headers(given.headers), body, set_cookies=tuple(given.set_cookies))
+    return Response(
+        request.url, given.status, _headers(given.headers), body, set_cookies=tuple(given.set_cookies)
+    )
 
 
 def _headers(given: Any) -> Mapping[str, str]:

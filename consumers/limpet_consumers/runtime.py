@@ -77,6 +77,10 @@ class SiteRuntime(Protocol):
         """Whether robots.txt is fetched and obeyed."""
 
     @property
+    def follow(self) -> str:
+        """ "page": a redirect leads to a page of its own; "inline": on its own host it is followed within the lease."""
+
+    @property
     def sitemaps(self) -> bool | Sequence[str]:
         """True: those that each host's robots.txt names are read."""
 
@@ -114,6 +118,9 @@ class SiteRuntime(Protocol):
 
     def match(self, url: str) -> str | None:
         """The name of the handler whose pattern fits this canonical URL, or None."""
+
+    def complete(self, handler: str | None) -> bool:
+        """Whether the handler gives all records that a page has; False for None."""
 
     def leads(self, handler: str | None) -> bool:
         """Whether the handler may give links; False for None."""

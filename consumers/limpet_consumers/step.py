@@ -8,8 +8,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from limpet_consumers import decide, robots, sitemap_reader, sitemaps, validators
+from limpet_consumers import decide, redirects, robots, sitemap_reader, sitemaps, validators
 from limpet_consumers.asking import Asked, Asking
+from limpet_consumers.following import Allowed, Answer, Following
 from limpet_consumers.http import FetchFailed, Http, Response
 from limpet_consumers.login import Access, NotLoggedIn, Unwanted
 from limpet_consumers.runtime import SiteRuntime
@@ -51,6 +52,7 @@ class Step:
         timing: Timing,
         share: float | None = None,
         access: Access | None = None,
+        allowed: Allowed = lambda host, at, url: True,
     ) -> None:
         self._site = site
         self._http = http
@@ -60,6 +62,7 @@ class Step:
         self._share = share  # of the pages that lead no further; None: all
         self._access = access
         self._asking = Asking(site)
+        self._following = Following(http, self._asking, scope, allowed, now, inline=site.follow == "inline")
 
     def run(self, attempt: Attempt) -> Outcome:
         """Fetch and extract one page. Every failure that belongs to the page is an outcome."""
@@ -74,19 +77,21 @@ class Step:
         """The same for a site that wants a login: what shows that there is none is put back, whatever its status."""
         try:
             login = access.enter()
-            response = self._fetch(attempt)
-            proves = _tells(response) and access.judge(
-                attempt.page.id, login, self._fetched(attempt, response)
+            got = self._fetch(attempt)
+            proves = _tells(got.response) and access.judge(
+                attempt.page.id, login, self._fetched(attempt, got)
             )
         except NotLoggedIn as error:
             return decide.put_back(attempt, error)
         except (Unwanted, ExtractError) as error:
-            return decide.unread(attempt, response.status, str(error))
-        outcome = self._read(attempt, response)
+            return decide.unread(attempt, got.response.status, str(error))
+        outcome = self._read(attempt, got)
         return replace(outcome, logged_in=True) if proves else outcome
 
-    def _read(self, attempt: Attempt, response: Response) -> Outcome:
-        outcome = self._decided(attempt, response)
+    def _read(self, attempt: Attempt, got: Answer) -> Outcome:
+        outcome = self._decided(attempt, got)
+        if got.hops:
+            outcome = replace(outcome, last_request=got.asked_at)
         if self._share is None or outcome.kind is not Kind.DONE:
             return outcome
         return replace(outcome, discoveries=[self._sampled(each) for each in outcome.discoveries])
@@ -99,36 +104,37 @@ class Step:
             return found
         return replace(found, held="sample")
 
-    def _decided(self, attempt: Attempt, response: Response) -> Outcome:
+    def _decided(self, attempt: Attempt, got: Answer) -> Outcome:
         """What the status says, else what is in the page."""
+        response = got.response
         if attempt.page.kind == "robots":
             return self._robots(attempt, response)
-        decided = self._redirected(attempt, response) or decide.without_body(
+        decided = self._redirected(attempt, got) or decide.without_body(
             attempt, response, self._now(), asked_for_changes=bool(self._validators(attempt))
         )
         if decided is None and attempt.page.kind == "sitemap":
             return sitemaps.outcome(attempt, response, self._site, self._scope)
-        return decided or self._extract(attempt, response)
+        return decided or self._extract(attempt, got)
 
-    def _redirected(self, attempt: Attempt, response: Response) -> Outcome | None:
-        outcome = decide.redirect(attempt, response, self._scope)
+    def _redirected(self, attempt: Attempt, got: Answer) -> Outcome | None:
+        outcome = redirects.outcome(attempt, got.response, got.url, self._scope)
         if outcome is None or not outcome.discoveries or attempt.page.fetched_at is None:
             return outcome
         there = self._site.match(outcome.discoveries[0].address.canonical)
         return replace(outcome, other_kind=there not in (None, self._handler(attempt)))
 
-    def _fetch(self, attempt: Attempt) -> Response:
+    def _fetch(self, attempt: Attempt) -> Answer:
         page = attempt.page
         request = self._asking.request(Asked.of(page), self._validators(attempt))
         deadline = self._site.knobs.total_timeout
         if page.kind == "robots":
-            response = robots.fetch(self._http, request, deadline)
+            got = Answer(robots.fetch(self._http, request, deadline), page.canonical)
         else:
             if page.kind == "sitemap":
                 request = replace(request, most=sitemap_reader.MOST_BYTES + 1)
-            response = self._http.fetch(request, deadline)
-        self._timing.add(response.wait)
-        return response
+            got = self._following.answer(page, request, deadline)
+        self._timing.add(got.response.wait)
+        return got
 
     def _validators(self, attempt: Attempt) -> Mapping[str, str]:
         """They are sent only while the code that read the page is the same: else there is more to learn."""
@@ -162,18 +168,19 @@ class Step:
             attempt=attempt, kind=Kind.DONE, status=status, robots=rules, crawl_delay=delay, discoveries=found
         )
 
-    def _fetched(self, attempt: Attempt, response: Response, handler: str | None = None) -> Fetched:
-        page = attempt.page
+    def _fetched(self, attempt: Attempt, got: Answer, handler: str | None = None) -> Fetched:
+        page, response = attempt.page, got.response
         return Fetched(
             url=page.canonical, status=response.status, headers=response.headers, body=response.body,
             handler=handler, data=json.loads(page.data) if page.data else None, depth=page.depth,
+            base=got.url if got.hops else "",
         )  # fmt: skip
 
-    def _extract(self, attempt: Attempt, response: Response) -> Outcome:
-        page = attempt.page
+    def _extract(self, attempt: Attempt, got: Answer) -> Outcome:
+        page, response = attempt.page, got.response
         handler = self._handler(attempt)
         try:
-            found = self._site.extract(self._fetched(attempt, response, handler))
+            found = self._site.extract(self._fetched(attempt, got, handler))
         except ExtractError as error:
             return decide.unread(attempt, response.status, hidden(str(error)), error.kind)
         discoveries, dropped = discover(
@@ -193,7 +200,7 @@ class Step:
             rejections=rejections, dropped=_sum(found.dropped, dropped),
             etag=None if leads else validators.kept(response.headers, "etag"),
             modified=None if leads else validators.kept(response.headers, "last-modified"),
-            code=self._code(handler), cut=found.cut,
+            code=self._code(handler), cut=found.cut, complete=self._site.complete(handler),
         )  # fmt: skip
 
 

@@ -96,7 +96,9 @@ class Worker:
             access = Access(site.account, http, site.knobs.total_timeout)
             self._turnstile = Turnstile(access, frontier, token, site.knobs.lease, self.clock.boot)
         share = sample.share(store)
-        self._step = Step(site, http, self._scope, self.clock.now, self._timing, share, access)
+        self._step = Step(
+            site, http, self._scope, self.clock.now, self._timing, share, access, self._robots.allowed
+        )
         self._inflight: InFlight = self._flights(site.knobs.threads or threads)
         self._finished: list[Outcome] = []
         self._alone = False

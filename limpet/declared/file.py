@@ -41,7 +41,7 @@ class DeclaredSite(Site):
 
         handler.__name__ = name
         for pattern in fitting:
-            self.page(pattern)(handler)
+            self.page(pattern, complete=plan.complete)(handler)
         self._tables[name] = code
         if plan.leads:
             self._leading.add(name)
@@ -154,6 +154,7 @@ def code_of(page: Mapping[str, Any]) -> str:
     """16 hex digits that change when what is done with the page does; not with its name, patterns or layout."""
     said = {
         "html": page.get("html", False),
+        **({"complete": True} if page.get("complete") is True else {}),
         "follow": [_block(spelled_out(each, "css"), "data") for each in listed(page.get("follow", []))],
         "record": [_block(each, "fields") for each in listed(page.get("record", []))],
     }

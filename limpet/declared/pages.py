@@ -18,7 +18,7 @@ from limpet.patterns import Pattern
 from limpet_store.errors import SiteError
 from limpet_store.items import Rejection
 
-KEYS = ("name", "pattern", "html", "follow", "record")
+KEYS = ("name", "pattern", "html", "complete", "follow", "record")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class Plan:
     html: bool  # and with no other kind of document
     blocks: Sequence[tuple[str, Block]]  # with the type of the record
     leads: bool  # it gives links
+    complete: bool  # and all records that the page has
 
     def items(self, page: Page) -> Iterator[object]:
         """What a handler gives. A block that ends early costs itself alone."""
@@ -54,7 +55,7 @@ def plan(table: Table, fitting: list[str], names: frozenset[str]) -> Plan:
     blocks += [(str(each.given.get("type", "")), records(each, setting)) for each in table.each("record")]
     if not blocks:
         table.wrong("neither record nor follow: it does nothing")
-    return Plan(table.get("html", bool, False), blocks, bool(follow))
+    return Plan(table.get("html", bool, False), blocks, bool(follow), table.get("complete", bool, False))
 
 
 def patterns(table: Table) -> list[str]:

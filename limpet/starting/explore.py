@@ -16,8 +16,8 @@ from limpet.starting.urls import common_kind, noun, pattern
 from limpet.trying.lab import Lab
 from limpet.trying.trial import Trial, row_for
 from limpet_consumers import sitemap_reader
-from limpet_consumers.decide import MOST_HOPS
 from limpet_consumers.http import Http, Request, Response
+from limpet_consumers.redirects import MOST_HOPS
 from limpet_consumers.runtime import Knobs
 from limpet_consumers.ways import way_of
 from limpet_store.canonical import admit

@@ -15,7 +15,7 @@ from limpet.trying import view
 from limpet.trying.lab import Lab
 from limpet.trying.recorded import replay, source_of
 from limpet.trying.trial import Trial, row_for
-from limpet_consumers.decide import MOST_HOPS
+from limpet_consumers.redirects import MOST_HOPS
 from limpet_store.errors import LimpetError
 from limpet_store.items import Fetched, Link, Record
 

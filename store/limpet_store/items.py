@@ -86,8 +86,8 @@ class Rejection:
 class Fetched:
     """A page as it arrived whole: what `SiteRuntime.extract` reads.
 
-    `url` is the page's URL as it was requested. `headers` have lower-case names. `body` is decoded from its
-    content encoding, never from its charset.
+    `url` is the page's canonical URL; `base` is what answered where a redirect was followed within its lease, else "".
+    `headers` have lower-case names. `body` is decoded from its content encoding, never from its charset.
     """
 
     url: str
@@ -97,6 +97,7 @@ class Fetched:
     handler: str | None = None
     data: JSON = None
     depth: int = 0
+    base: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,8 @@ def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
         last = _again(db, outcome, host, context, found[2])
     if host.op != before:
         entry.ops.append(host.op)
+    if outcome.last_request is not None and host.delay:
+        entry.ops.append(("s", host.id, outcome.last_request + host.delay))
     entry.ops.append(last)
     return entry
 
