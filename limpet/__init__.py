@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from limpet.site import VERSION as __version__
     from limpet.site import Site
     from limpet_consumers.http import FetchFailed, Request, Response
+    from limpet_store.dropping import SESSION_IDS, TRACKING
     from limpet_store.errors import ExtractError, LimpetError, SiteError, StoreError, URLRejected, UsageError
     from limpet_store.items import Link, Record, Rejection
     from limpet_store.secret import Secret as secret
 
 __all__ = [
+    "SESSION_IDS",
+    "TRACKING",
     "ExtractError",
     "FetchFailed",
     "LimpetError",
@@ -45,6 +48,7 @@ _PLACES = {
     "limpet.site": ("Site", "VERSION"),
     "limpet.requesting": ("graphql", "request"),
     "limpet_consumers.http": ("FetchFailed", "Request", "Response"),
+    "limpet_store.dropping": ("SESSION_IDS", "TRACKING"),
     "limpet_store.items": ("Link", "Record", "Rejection"),
     "limpet_store.secret": ("Secret",),
 }

@@ -77,7 +77,10 @@ class Crawl:
     def _prepare(self) -> bool:
         """Seeds, round, limit; False when there is nothing to do."""
         engine, store = self.engine, self.store
-        enqueue.seeds(store, _told(engine.site.entries), engine.rules, now=engine.now())
+        entries, bounds = _told(engine.site.entries), engine.site.bounds
+        added = enqueue.seeds(store, entries, engine.rules, now=engine.now(), bounds=bounds)
+        for reason, count in sorted(added.left_out.items()):
+            say(f"{counted(count, 'seed')} left out: {reason}")
         store.follow(engine.rules, now=engine.now())
         self._lift()
         again = sample.choose(store, self.wish.sample, engine.now())

@@ -47,8 +47,9 @@ class Engine:
         bundle = self.settings.ca_bundle
         self.site.go_through(self.settings.proxy, str(bundle) if bundle else None)
         self.rules = HostRules(
-            delay=self.site.delay, max_in_flight=self.site.max_in_flight, robots=self.site.robots
-        )
+            delay=self.site.delay, max_in_flight=self.site.max_in_flight, robots=self.site.robots,
+            max_pages=self.site.max_pages,
+        )  # fmt: skip
         self._left = ExitStack()
 
     def __enter__(self) -> Self:

@@ -6,6 +6,7 @@ import inspect
 import re
 import traceback
 from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self
@@ -14,8 +15,9 @@ import ada_url
 
 from limpet import clean, links
 from limpet_store.canonical import admit
-from limpet_store.errors import SiteError
+from limpet_store.errors import SiteError, URLRejected
 from limpet_store.items import Link
+from limpet_store.scope import ANY, Bounds
 
 Seeds = Iterable[str | Link]
 _FIRST = 1  # the priority of sitemaps: they say what there is
@@ -61,6 +63,18 @@ class Entries:
             )
         if self.lastmod is True and not self.sitemaps:
             problems.append("lastmod=True without sitemaps")
+
+    def check_bounds(self, bounds: Bounds, problems: list[str]) -> None:
+        """Whether the site wants its own seeds; what is excluded joins `problems`."""
+        for link in self.seeds:
+            with suppress(URLRejected, TypeError):  # which is told elsewhere
+                if bounds.against_entry(bounds.admit(link.url).canonical):
+                    problems.append(f"seed {link.url!r}: exclude leaves it out")
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The hosts that are named one by one: secrets may go there."""
+        return frozenset(host for host in self.hosts if not host.startswith(ANY))
 
     @property
     def given(self) -> tuple[Link, ...]:
@@ -152,10 +166,14 @@ def _listed(name: str, given: Any, problems: list[str]) -> Iterable[Any]:
 
 
 def _authority(host: Any, problems: list[str]) -> str:
-    if not isinstance(host, str) or re.search(r"[/?#@\s\\]", host) or not is_url(f"http://{host}/"):
-        problems.append(f"host {host!r}: a name or name:port")
+    below = ANY if isinstance(host, str) and host.startswith(ANY) else ""
+    name = host.removeprefix(ANY) if isinstance(host, str) else ""
+    if not name or re.search(r"[/?#@\s\\]", name) or not is_url(f"http://{name}/"):
+        problems.append(f"host {host!r}: a name, name:port or *.name")
         return ""
-    # Parsed under the other scheme, a default port would stay.
-    scheme = "https" if host.endswith(":443") else "http"
-    authority: str = ada_url.URL(f"{scheme}://{host}/").host
-    return authority
+    try:
+        # Parsed under the other scheme, a default port would stay.
+        return below + admit(f"{'https' if name.endswith(':443') else 'http'}://{name}/").authority
+    except URLRejected as error:
+        problems.append(f"host {host!r}: {error.reason}")
+        return ""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from limpet import access, extract, seeding, shapes
+from limpet import access, bounding, extract, seeding, shapes
 from limpet.handlers import Handlers
 from limpet.page import Page
 from limpet.patterns import Pattern
@@ -38,7 +38,11 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 class Site:
     """A site to crawl: `site = Site("shop", seeds=["https://shop.example/"])` in a file of its own.
 
-    `name` names the crawl and its data. `hosts` (`name` or `name:port`) are in scope besides the seeds' own.
+    `name` names the crawl and its data. `hosts` (`name`, `name:port`, or `*.name` for all below it) are in scope
+    besides the seeds' own. Of their pages those are visited that fit a pattern of `include` and none of `exclude`, at
+    most `max_depth` links from a seed, and at most `max_pages` of a host. `traps=False` follows links that look
+    endless, and keeps session ids in URLs. `drop_params` names parameters that tell no pages apart, as
+    `[*TRACKING, "ref"]`: two URLs that differ in them alone are one page. What is left out is counted by its reason.
     `seeds` may be a function without arguments, a generator function too. It is called each time a crawl starts, and
     what it gives is stored as it comes, so it may give millions; known pages are left alone. It must come to an end.
     `sitemaps` are URLs of sitemaps, or True for those that the robots.txt of each host in scope names (/sitemap.xml
@@ -68,6 +72,12 @@ class Site:
         sitemaps: bool | Iterable[str] = (),
         lastmod: bool = False,
         hosts: Iterable[str] | None = None,
+        include: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        max_depth: int | None = None,
+        max_pages: int | None = None,
+        traps: bool = True,
+        drop_params: Iterable[str] = (),
         delay: float | None = None,
         max_in_flight: int = 1,
         allow_private: bool = False,
@@ -87,6 +97,8 @@ class Site:
             problems.append(f"name {name!r}: small letters, digits, . _ - and at most 63 of them")
         entries = seeding.Entries.of(seeds, sitemaps, lastmod, hosts, problems)
         entries.check(robots, problems)
+        bounds = bounding.bounds_of(include, exclude, drop_params, max_depth, max_pages, traps, problems)
+        entries.check_bounds(bounds, problems)
         Politeness(delay, max_in_flight, allow_private, robots).check(problems)
         check_flags(problems, lastmod=lastmod)
         ways = access.Ways.of(headers, cookies, proxy, session, transport, problems)
@@ -100,7 +112,8 @@ class Site:
             raise SiteError("Site: " + "; ".join(problems))
         self._entries = entries
         self.sitemaps, self.lastmod, self.hosts = entries.sitemaps, lastmod, entries.hosts
-        self.authorities = entries.hosts | seeding.authorities(entries.given)  # none that a function gives
+        self.bounds, self.max_pages = bounds, max_pages
+        self.authorities = entries.named | seeding.authorities(entries.given)  # none that a function gives
         self.seeds = tuple(link.url for link in entries.seeds)
         self.delay, self.max_in_flight = delay, max_in_flight
         self.allow_private, self.robots, self.follow = allow_private, robots, follow

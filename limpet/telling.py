@@ -12,9 +12,10 @@ from limpet.shown import blame, one_line
 from limpet.waiting import reasons
 from limpet_consumers import robots
 from limpet_store import alike, story
-from limpet_store.canonical import Address, admit
+from limpet_store.canonical import Address
 from limpet_store.errors import URLRejected
 from limpet_store.message import rfc3339
+from limpet_store.scope import Hosts
 from limpet_store.store import Store
 from limpet_store.story import PageFacts, RecordFacts
 from limpet_store.summary import NO_HANDLER, counted
@@ -148,7 +149,7 @@ def _version(message: dict[str, Any]) -> str:
 def of_stranger(engine: Engine, url: str) -> Iterator[Line]:
     """Why the crawl has no page of this URL, as far as that can be known."""
     try:
-        address = admit(url)
+        address = engine.site.bounds.admit(url)
     except URLRejected as error:
         yield "page", url
         yield "never", f"such a URL cannot be a page: {error.reason}"
@@ -163,10 +164,14 @@ def of_stranger(engine: Engine, url: str) -> Iterator[Line]:
 
 def _obstacles(engine: Engine, store: Store, address: Address) -> Iterator[str]:
     site, host = engine.site, story.host_at(store, address)
-    if not (host and host.scope) and address.authority not in site.authorities:
+    if not (host and host.scope) and address.authority not in Hosts(site.authorities | site.hosts):
         yield f"out of scope: Site(hosts=[{address.authority!r}]) would let links to it be followed"
         for url, count in alike.dropping(store, "out of scope"):
             yield f"{counted(count, 'link')} out of scope on {url}"
+    elif reason := site.bounds.against(address.canonical, 0):
+        yield f"{reason}: the rules of the site file leave it out"
+        for url, count in alike.dropping(store, reason):
+            yield f"{counted(count, 'link')} left out so on {url}"
     elif host and host.robots and not robots.allows(host.robots, address.canonical, site.user_agent):
         yield f"robots.txt of {host.origin} forbids it; it would not be fetched if a page linked it"
     else:

@@ -12,8 +12,9 @@ from typing import Any
 from limpet import clean, links
 from limpet.shown import one_line
 from limpet_producer import enqueue
-from limpet_store.admission import HostRules, Scope
+from limpet_store.admission import HostRules
 from limpet_store.items import Link
+from limpet_store.scope import Scope
 from limpet_store.store import Store
 
 CHUNK = 1_000  # lines in one transaction

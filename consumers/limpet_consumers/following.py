@@ -20,10 +20,10 @@ from limpet_consumers.bounce import Cookies
 from limpet_consumers.http import FetchFailed, Http, Request, Response
 from limpet_consumers.redirects import MOST_HOPS, REDIRECTS, becomes_get, target
 from limpet_store import failures
-from limpet_store.admission import Scope
 from limpet_store.attempts import PageRow
 from limpet_store.canonical import Address, admit
 from limpet_store.errors import URLRejected
+from limpet_store.scope import Scope
 
 CONDITIONS = ("If-None-Match", "If-Modified-Since")
 MOST_BACK = 5  # hops back to the same URL
@@ -82,13 +82,16 @@ class Following:
                 asked = replace(asked, method="GET", body=None)
             self._wait(began + page.delay / 1000, until)
             began = time.monotonic()
-            got = self._hop(replace(asked, url=to.url), request, cookies, until - began, got.hops + 1)
+            asked = replace(
+                asked, url=admit(to.url).canonical
+            )  # with what the site's rules drop: it may be looked for
+            got = self._hop(asked, request, cookies, until - began, got.hops + 1)
         return got
 
     def _leads(self, page: PageRow, got: Answer) -> Address | None:
         """Where the answer leads, if that is followed within the lease."""
         try:
-            to = target(page, got.url, got.response)
+            to = target(page, got.url, got.response, self._scope)
         except URLRejected:
             return None
         if to is None or page.kind == "robots":
@@ -101,7 +104,9 @@ class Following:
             and page.kind == "page"
             and (to.scheme, to.authority) == (home.scheme, home.authority)
         )
-        return to if inline and self._allowed(page.host, page.robots_at, to.canonical) else None
+        if not inline or self._scope.bounds.against(to.canonical, 0):
+            return None
+        return to if self._allowed(page.host, page.robots_at, to.canonical) else None
 
     def _hop(self, asked: Asked, first: Request, cookies: Cookies, deadline: float, hops: int) -> Answer:
         """The answer to the next request: it has the cookies of those before it, and is as conditional as the first."""

@@ -10,12 +10,13 @@ from ada_url import join_url
 
 from limpet_consumers.http import Response
 from limpet_store import failures
-from limpet_store.admission import Discovery, Scope, without
+from limpet_store.admission import Discovery, without
 from limpet_store.attempts import Attempt, PageRow
 from limpet_store.canonical import Address, admit
 from limpet_store.content import canonical_json
 from limpet_store.errors import URLRejected
 from limpet_store.outcome import Kind, Outcome
+from limpet_store.scope import OUT_OF_SCOPE, Scope
 
 MOST_HOPS = 10  # redirects that lead to one page
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -27,24 +28,21 @@ def becomes_get(method: str, status: int) -> bool:
     return method != "GET" and status not in (307, 308)
 
 
-def target(page: PageRow, base: str, response: Response) -> Address | None:
+def target(page: PageRow, base: str, response: Response, scope: Scope) -> Address | None:
     """Where a redirect of `base`, which was asked for in the name of this page, leads; None without a Location. Raises
     URLRejected for what is no page."""
     location = _unmangled(response.headers.get("location", "").strip())
-    return admit(_unadded(page.query, _join(base, location))) if location else None
+    return scope.admit(_unadded(page.query, _join(base, location))) if location else None
 
 
 def outcome(attempt: Attempt, response: Response, base: str, scope: Scope) -> Outcome | None:
-    """A redirect makes the page an alias and its target a page of its own; None for another status.
-
-    Where a seed leads is in scope from then on; any other page leads out of scope or not, as a link would.
-    """
+    """A redirect makes the page an alias and its target a page of its own; None for another status."""
     if response.status not in REDIRECTS:
         return None
     page = attempt.page
     made = partial(Outcome, attempt=attempt, status=response.status, reason=failures.REDIRECT)
     try:
-        to = target(page, base, response)
+        to = target(page, base, response, scope)
     except URLRejected as error:
         return made(kind=Kind.DEAD, error=f"redirects to a URL: {error.reason}")
     if to is None:
@@ -55,11 +53,22 @@ def outcome(attempt: Attempt, response: Response, base: str, scope: Scope) -> Ou
         )  # it has no other page's key
     if page.hops >= MOST_HOPS:
         return made(kind=Kind.DEAD, error=f"more than {MOST_HOPS} redirects")
+    if reason := _against(page, to, scope):
+        return made(kind=Kind.ALIAS, error=to.canonical, dropped={reason: 1})
+    return made(kind=Kind.ALIAS, error=to.canonical, discoveries=(_page_of(page, to, response.status),))
+
+
+def _against(page: PageRow, to: Address, scope: Scope) -> str:
+    """Why the target is no page of this crawl, as a link to it would not be; else "". Where a seed leads is in scope
+    from then on, and need not fit a pattern."""
     abroad = to.authority != admit(page.canonical).authority and to not in scope
     # Of sitemaps those named by the site file or a robots.txt may be anywhere, and so may what they redirect to.
     if abroad and page.depth > (1 if page.kind == "sitemap" else 0):
-        return made(kind=Kind.ALIAS, error=to.canonical, dropped={"out of scope": 1})
-    return made(kind=Kind.ALIAS, error=to.canonical, discoveries=(_page_of(page, to, response.status),))
+        return OUT_OF_SCOPE
+    if page.kind != "page":
+        return ""
+    bounds = scope.bounds
+    return bounds.against(to.canonical, 0) if page.depth else bounds.against_entry(to.canonical)
 
 
 def _page_of(page: PageRow, to: Address, status: int) -> Discovery:

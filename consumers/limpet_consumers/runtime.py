@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from limpet_store.items import Extracted, Fetched
+from limpet_store.scope import Bounds
 from limpet_store.secret import Secret
 
 if TYPE_CHECKING:
@@ -110,7 +111,15 @@ class SiteRuntime(Protocol):
     def account(self) -> Account | None: ...
     @property
     def hosts(self) -> frozenset[str]:
-        """Authorities (`name` or `name:port`) in scope besides those of the seeds."""
+        """Authorities (`name`, `name:port` or `*.name`) in scope besides those of the seeds."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """The site's rules for URLs."""
+
+    @property
+    def max_pages(self) -> int | None:
+        """How many pages of one host there may be."""
 
     @property
     def authorities(self) -> frozenset[str]:

@@ -13,12 +13,13 @@ from limpet_consumers.http import Response
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.sitemap_reader import Listed, NotRead, read
 from limpet_store import failures, listed
-from limpet_store.admission import Discovery, Scope, discovery
+from limpet_store.admission import Discovery, discovery
 from limpet_store.attempts import Attempt
 from limpet_store.canonical import admit
 from limpet_store.errors import URLRejected
 from limpet_store.items import Link
 from limpet_store.outcome import Kind, Outcome
+from limpet_store.scope import OUT_OF_SCOPE, Scope
 
 MOST_LEVELS = 5  # of sitemaps that name sitemaps; the protocol knows two
 PRIORITY = 1  # before pages: they say what there is
@@ -38,7 +39,7 @@ def outcome(attempt: Attempt, response: Response, site: SiteRuntime, scope: Scop
     found, dropped = leads(entries, attempt, site, scope)
     return Outcome(
         attempt=attempt, kind=Kind.DONE, status=response.status, discoveries=found, dropped=dropped,
-        scope=size if "out of scope" in dropped else None,
+        scope=size if OUT_OF_SCOPE in dropped else None,
     )  # fmt: skip
 
 
@@ -47,8 +48,8 @@ def leads(
 ) -> tuple[list[Discovery], dict[str, int]]:
     """The pages and sitemaps that become rows, each once, and a count of the others by reason.
 
-    A page must be in scope and have a handler. A sitemap may also be on the host of the one that names it, which was
-    let in: a robots.txt may name sitemaps elsewhere.
+    A page must be in scope and have a handler; it counts as one link from a seed, however deep its sitemap. A sitemap
+    may also be on the host of the one that names it, which was let in: a robots.txt may name sitemaps elsewhere.
     """
     page = attempt.page
     own = admit(page.canonical).authority
@@ -56,13 +57,15 @@ def leads(
     dropped: Counter[str] = Counter()
     for entry in entries:
         try:
-            address = admit(_absolute(page.canonical, entry.url))
+            address = scope.admit(_absolute(page.canonical, entry.url))
         except URLRejected as error:
             dropped[error.reason] += 1
             continue
         handler, is_page = None, entry.kind == "page"
         if address not in scope and (is_page or address.authority != own):
-            dropped["out of scope"] += 1
+            dropped[OUT_OF_SCOPE] += 1
+        elif is_page and (against := scope.bounds.against(address.canonical, 1)):
+            dropped[against] += 1
         elif is_page and (handler := site.match(address.canonical)) is None:
             dropped["no handler"] += 1
         elif not is_page and page.depth >= MOST_LEVELS:
@@ -75,7 +78,7 @@ def leads(
                 lastmod=moment(entry.lastmod),
                 priority=0 if is_page else PRIORITY,
             )
-            new = discovery(link, address, parent=page.id, depth=page.depth + 1, code=code)
+            new = discovery(link, address, parent=page.id, depth=1 if is_page else page.depth + 1, code=code)
             found.setdefault(new.key, new)
     return list(found.values()), dict(dropped)
 

@@ -15,7 +15,7 @@ from limpet_consumers.http import FetchFailed, Http, Response
 from limpet_consumers.login import Access, NotLoggedIn, Unwanted
 from limpet_consumers.runtime import SiteRuntime
 from limpet_store import records
-from limpet_store.admission import Discovery, Scope, chosen, discover
+from limpet_store.admission import Discovery, chosen, discover
 from limpet_store.attempts import Attempt
 from limpet_store.canonical import admit
 from limpet_store.content import NotStorable
@@ -23,6 +23,7 @@ from limpet_store.errors import ExtractError
 from limpet_store.items import Extracted, Fetched, Rejection
 from limpet_store.outcome import Kind, Outcome
 from limpet_store.records import PartWrite
+from limpet_store.scope import Scope
 from limpet_store.secret import hidden
 
 

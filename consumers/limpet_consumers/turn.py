@@ -23,13 +23,14 @@ from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.step import Step, Timing
 from limpet_consumers.turnstile import Turnstile
 from limpet_store import attempts, sample
-from limpet_store.admission import HostRules, Scope
+from limpet_store.admission import HostRules
 from limpet_store.attempts import Attempt, Lease
 from limpet_store.errors import FrontierError, StoreError
 from limpet_store.frontier import MOST_SLACK, CursorMissing, Frontier
 from limpet_store.outcome import Kind, Limits, Outcome
 from limpet_store.rebuild import rebuild
 from limpet_store.relay import Relay
+from limpet_store.scope import Scope
 from limpet_store.store import Store
 from limpet_store.witness import Witness
 
@@ -79,7 +80,9 @@ class Worker:
         self.progress = Progress()
         self.clock = clock or FrontierClock()
         self.held = Held(site.knobs.lease, self.clock.boot)
-        self.hosts = HostRules(delay=site.delay, max_in_flight=site.max_in_flight, robots=site.robots)
+        self.hosts = HostRules(
+            delay=site.delay, max_in_flight=site.max_in_flight, robots=site.robots, max_pages=site.max_pages
+        )
         self.limits = Limits(site.knobs.max_attempts, site.knobs.max_lost, site.knobs.time_scale)
         self._witness = witness
         self._relay = Relay(store, frontier, witness)
@@ -87,7 +90,7 @@ class Worker:
         self._stopping = stopping
         self._alive = alive  # called before each request: the watchdog's sign of life
         self._last_fence = last_fence
-        self._scope = Scope(store.db, site.hosts)
+        self._scope = Scope(store.db, site.hosts, site.bounds)
         self._robots = RobotsCache(site.user_agent, self._rules_of, obey=site.robots)
         self._timing = Timing()
         self._turnstile: Turnstile | None = None

@@ -17,8 +17,8 @@ from limpet.links import MOST_PRIORITY
 from limpet.looking import glimpse
 from limpet.shown import one_line, plain
 from limpet.wanted import Defaults, Report, enqueue_lines, listed
-from limpet_store.admission import Scope
 from limpet_store.errors import FrontierError, UsageError
+from limpet_store.scope import Scope
 from limpet_store.store import wall_ms
 
 
@@ -71,9 +71,9 @@ def _enqueue(engine: Engine, lines: Iterable[str], defaults: Defaults) -> Report
     store = engine.store
     with glimpse(engine) as seen:
         now = seen.live.frontier.status().now if seen.live else wall_ms()
-    report = enqueue_lines(
-        store, lines, defaults, Scope(store.db, engine.site.authorities), engine.rules, now=now
-    )
+    site = engine.site
+    scope = Scope(store.db, site.authorities | site.hosts, site.bounds)
+    report = enqueue_lines(store, lines, defaults, scope, engine.rules, now=now)
     if report.new and seen.live:
         try:
             engine.relay()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,17 +50,19 @@ def _known(engine: Engine, name: str) -> Iterator[list[Line]]:
     store = engine.existing_store()
     with glimpse(engine) as seen:
         now = seen.live.frontier.status().now if seen.live else wall_ms()
-        for page in story.pages(store, _canonical(name)):
-            yield list(of_page(engine, page, seen, now))
+        for canonical in _canonical(engine, name):
+            for page in story.pages(store, canonical):
+                yield list(of_page(engine, page, seen, now))
     for record in story.records(store, name):
         yield list(of_record(store, record))
 
 
-def _canonical(name: str) -> str:
+def _canonical(engine: Engine, name: str) -> Iterable[str]:
+    """By the site's rules, and by none: it may have been stored under others."""
     try:
-        return admit(name).canonical
+        return dict.fromkeys((engine.site.bounds.admit(name).canonical, admit(name).canonical))
     except URLRejected:
-        return name
+        return (name,)
 
 
 def _print(lines: list[Line], machine: bool, *, first: bool) -> None:

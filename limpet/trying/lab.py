@@ -18,12 +18,13 @@ from limpet_consumers.login import Access
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.step import Step, Timing
 from limpet_consumers.ways import check_secrets, way_of
-from limpet_store.admission import Discovery, Scope, discover, discovery
+from limpet_store.admission import Discovery, discover, discovery
 from limpet_store.attempts import Attempt, PageRow
 from limpet_store.canonical import Address, admit
 from limpet_store.errors import UsageError
 from limpet_store.items import JSON, Link
 from limpet_store.outcome import Kind, Outcome
+from limpet_store.scope import Hosts, Scope
 from limpet_store.store import wall_ms
 
 ALLOWED, UNASKED = "allows it", "not asked"
@@ -103,7 +104,8 @@ class Lab:
 
     def in_scope(self, url: str) -> bool:
         """Whether a link to the URL would be followed."""
-        return admit(url) in self._scope
+        address = self._scope.admit(url)
+        return address in self._scope and not self._scope.bounds.against_named(address.canonical)
 
     def sitemaps(self, url: str) -> list[str]:
         """The sitemaps that the robots.txt of the URL's host names, if it was read."""
@@ -152,7 +154,7 @@ def walk(
     """
     start = next((each for each in lab.site.given if each.url == url), Link(url))
     start = replace(start, to=to or start.to, data=start.data if data is None else data)
-    waiting = [row_of(discovery(start, admit(url), parent=None, depth=0))]
+    waiting = [row_of(discovery(start, lab.site.bounds.admit(url), parent=None, depth=0))]
     met: set[str | None] = {None}
     while waiting:
         row: PageRow | None = waiting.pop(0)
@@ -188,7 +190,9 @@ class Named(Scope):
     """The hosts that the site file names, and where its seeds redirect to; no store is asked."""
 
     def __init__(self, site: Site) -> None:
-        self._names = set(site.authorities)
+        self.bounds = site.bounds
+        self._named = Hosts(site.authorities | site.hosts)
+        self._names: set[str] = set()
 
     def reload(self) -> None:
         """There is nothing to read again."""
@@ -197,7 +201,7 @@ class Named(Scope):
         self._names.add(address.authority)
 
     def __contains__(self, address: Address) -> bool:
-        return address.authority in self._names
+        return address.authority in self._names or address.authority in self._named
 
 
 def _origin(address: Address) -> str:

@@ -77,5 +77,5 @@ def row_for(
 def row_of(page: Discovery) -> PageRow:
     """The row that a discovered page would have."""
     named = {name: getattr(page, name) for name in PageRow._fields if hasattr(page, name)}
-    row = row_for(page.address.url)
+    row = row_for(page.address.canonical)
     return row._replace(**{name: value for name, value in named.items() if name != "parent"})

@@ -9,21 +9,23 @@ from dataclasses import dataclass, replace
 from urllib.parse import unquote_plus
 
 from limpet_store import secret
-from limpet_store.canonical import DEFAULT_PORTS, Address, admit, is_private
+from limpet_store.canonical import Address, admit, is_private
 from limpet_store.content import canonical_json, content_hash
-from limpet_store.database import Database
 from limpet_store.errors import URLRejected
 from limpet_store.items import Ask, Link
+from limpet_store.scope import OUT_OF_SCOPE, Scope
 from limpet_store.secret import stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostRules:
-    """What the site says about hosts. `delay` None: 1 s on public hosts, none on loopback and private ones."""
+    """What the site says about hosts. `delay` None: 1 s on public hosts, none on loopback and private ones.
+    `max_pages` is how many pages of one host there may be; None: any number."""
 
     delay: float | None = None
     max_in_flight: int = 1
     robots: bool = True
+    max_pages: int | None = None
 
     def delay_ms(self, address: Address) -> int:
         if self.delay is not None:
@@ -154,27 +156,6 @@ def listed(texts: Iterable[str]) -> str:
     return f"[{','.join(sorted(set(texts)))}]"
 
 
-class Scope:
-    """The authorities whose pages are visited: the site's `hosts`, and those of seeds and their redirects."""
-
-    size = 0  # how many hosts the store has in scope
-
-    def __init__(self, db: Database, extra: Iterable[str] = ()) -> None:
-        self._db = db
-        self._extra = frozenset(extra)
-        self._found: frozenset[str] = frozenset()
-        self.reload()
-
-    def reload(self) -> None:
-        """Read again which hosts are in scope; another worker may have widened it."""
-        rows = self._db.rows("SELECT scheme, name, port FROM hosts WHERE scope = 1")
-        self.size = len(rows)
-        self._found = frozenset(n if p == DEFAULT_PORTS[s] else f"{n}:{p}" for s, n, p in rows)
-
-    def __contains__(self, address: Address) -> bool:
-        return address.authority in self._found or address.authority in self._extra
-
-
 def discover(
     links: Collection[Link], scope: Scope, *, parent: int, depth: int, home: str, query: str | None = None
 ) -> tuple[list[Discovery], dict[str, int]]:
@@ -183,15 +164,18 @@ def discover(
     `home` is the canonical URL of the page they are on; its own host is in scope, since the page was let in. `query`
     are parameters that were added when it was sent: a link that says one back goes on with it, by its name.
     """
-    own = admit(home).authority if links else ""
+    own, against = admit(home).authority if links else "", scope.bounds.against
     found: dict[str, Discovery] = {}
     dropped: dict[str, int] = {}
     for link in links:
         try:
             if query is not None:
                 link = _by_name(link, query)
-            address = admit(link.url)
-            reason = "" if address.authority == own or address in scope else "out of scope"
+            address = scope.admit(link.url)
+            if address.authority != own and address not in scope:
+                reason = OUT_OF_SCOPE
+            else:
+                reason = against(address.canonical, depth) if link.kind == "page" else ""
         except URLRejected as error:
             reason = error.reason
         if reason:

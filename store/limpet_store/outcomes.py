@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, replace
 
 from limpet_store import (
+    capacity,
     charging,
     givers,
     handed,
@@ -81,6 +82,7 @@ def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
     if outcome.logged_in:
         charging.login_works(db, host)
     outcome = unseen.judged(db, outcome, context.now)
+    outcome = capacity.within(db, outcome, context.rules)
     if outcome.kind in STATE:
         _finish(db, outcome, host, context, entry)
         last: Op = ("k", attempt.page.id, host.id, attempt.nonce)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from limpet_store import attempts, hosts, outbox, outcomes, pages, widened
+from limpet_store import attempts, capacity, hosts, outbox, outcomes, pages, widened
 from limpet_store.admission import Discovery, HostRules
 from limpet_store.attempts import Attempt, Begun, Lease
 from limpet_store.canonical import CANONICALISER_VERSION
@@ -129,8 +129,8 @@ class Store:
             self.db.run("UPDATE meta SET fence = ?", (begun.fence,))
 
     def enqueue(self, found: Sequence[Discovery], rules: HostRules, *, now: int, why: str) -> int:
-        """Add pages; returns how many were new. Known ones are left alone, but for those that a sample has left out.
-        Opens a round when none is open."""
+        """Add pages; returns how many were new. Known ones are left alone, but for those that a sample has left out;
+        those for which there is no room on their hosts get no row. Opens a round when none is open."""
         fresh = pages.unknown(self.db, found)
         widening = [d for d in found if d.widens]
         held = pages.left_out(self.db, found) if len(fresh) < len(found) else []
@@ -139,6 +139,8 @@ class Store:
         with self.db.write():
             self.check_identity()
             top = self.db.value("SELECT coalesce(max(id), 0) FROM pages")
+            if rules.max_pages is not None:
+                fresh, _ = capacity.fit(self.db, fresh, rules.max_pages)
             round_ = self.open_round(why, now) if fresh else 0
             ops = pages.insert(self.db, fresh, rules, now, round_)
             before = widened.size(self.db) if widening else 0

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from limpet_store import outbox, verify_records
 from limpet_store.canonical import CANONICALISER_VERSION, admit
+from limpet_store.dropping import is_left
 from limpet_store.errors import URLRejected
 from limpet_store.findings import Finding, Skipped, run
 from limpet_store.store import Store
@@ -73,7 +74,7 @@ def _url_problem(kind: str, method: str, key: str, url: str, canonical: str) -> 
         return str(error)
     if again != canonical:
         return f"{canonical} becomes {again}"
-    if found != canonical:
+    if not is_left(canonical, found):  # the site's rules may have dropped parameters
         return f"{url} becomes {found}, and is stored as {canonical}"
     if kind == "page" and method == "GET" and key.startswith(("http:", "https:")) and key != canonical:
         return f"{canonical} has the key {key}"

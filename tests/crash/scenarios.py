@@ -13,9 +13,9 @@ from crash.world import HOME, Process, Website, World, work
 
 from limpet_producer import enqueue
 from limpet_store import rounds
-from limpet_store.admission import Scope
 from limpet_store.items import Link
 from limpet_store.relay import Relay
+from limpet_store.scope import Scope
 
 
 def crawl(world: World, token: str, *, round_: int = 1, alone: bool = True) -> None:

@@ -12,9 +12,10 @@ from front_helpers import limpet
 from limpet import Link, Site, request
 from limpet.load import load_site
 from limpet_producer import enqueue
-from limpet_store.admission import HostRules, Scope
+from limpet_store.admission import HostRules
 from limpet_store.canonical import admit
 from limpet_store.errors import SiteError
+from limpet_store.scope import Scope
 from limpet_store.store import Store
 
 RULES = HostRules(robots=False)
