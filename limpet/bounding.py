@@ -16,6 +16,7 @@ _NAME = re.compile(r"[^&=?;#/\s]+")
 
 
 def bounds_of(
+    hosts: Iterable[str],
     include: Any,
     exclude: Any,
     drop_params: Any,
@@ -29,22 +30,33 @@ def bounds_of(
     _check_number("max_depth", max_depth, 0, problems)
     _check_number("max_pages", max_pages, 1, problems)
     names = (*(SESSION_IDS if traps else ()), *_names(drop_params, problems))
+    included, excluded = (
+        _patterns(name, given, problems) for name, given in (("include", include), ("exclude", exclude))
+    )
+    texts = [sorted(pattern.text for pattern in patterns) for patterns in (included, excluded)]
     return Bounds(
         drop=Dropping(names) if names else None,
-        included=_fits("include", include, problems),
-        excluded=_fits("exclude", exclude, problems),
+        included=_fits(included),
+        excluded=_fits(excluded),
         max_depth=max_depth,
         traps=traps,
+        said=repr((sorted(hosts), texts, names, max_depth, max_pages, traps)),
     )
 
 
-def _fits(name: str, given: Any, problems: list[str]) -> Callable[[str], bool] | None:
-    """Whether a URL fits one of the patterns; None where none are given."""
-    if given is None:
+def _fits(patterns: list[Pattern]) -> Callable[[str], bool] | None:
+    """Whether a URL fits one of the patterns; None where there are none."""
+    if not patterns:
         return None
+    return lambda url: any(pattern.params(url) is not None for pattern in patterns)
+
+
+def _patterns(name: str, given: Any, problems: list[str]) -> list[Pattern]:
+    if given is None:
+        return []
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         problems.append(f"{name}: a list of patterns, not {given!r}")
-        return None
+        return []
     patterns = []
     for text in given:
         try:
@@ -53,7 +65,7 @@ def _fits(name: str, given: Any, problems: list[str]) -> Callable[[str], bool] |
             problems.append(f"{name}: {error}")
     if not patterns:
         problems.append(f"{name}: no pattern in it; leave it out")
-    return lambda url: any(pattern.params(url) is not None for pattern in patterns)
+    return patterns
 
 
 def _names(given: Any, problems: list[str]) -> list[str]:

@@ -147,7 +147,8 @@ class Crawl:
         )
 
     def _say_changed_code(self) -> None:
-        again = self.store.take_code(_hash(self.engine.site.codes()), now=self.engine.now())
+        site = self.engine.site
+        again = self.store.take_code(_hash({**site.codes(), "": site.bounds.said}), now=self.engine.now())
         if again:
             say(
                 f"{counted(again, 'page')} failed in a handler, and handlers have changed since: due again now"

@@ -97,7 +97,9 @@ class Site:
             problems.append(f"name {name!r}: small letters, digits, . _ - and at most 63 of them")
         entries = seeding.Entries.of(seeds, sitemaps, lastmod, hosts, problems)
         entries.check(robots, problems)
-        bounds = bounding.bounds_of(include, exclude, drop_params, max_depth, max_pages, traps, problems)
+        bounds = bounding.bounds_of(
+            entries.hosts, include, exclude, drop_params, max_depth, max_pages, traps, problems
+        )
         entries.check_bounds(bounds, problems)
         Politeness(delay, max_in_flight, allow_private, robots).check(problems)
         check_flags(problems, lastmod=lastmod)

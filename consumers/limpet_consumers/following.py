@@ -82,9 +82,7 @@ class Following:
                 asked = replace(asked, method="GET", body=None)
             self._wait(began + page.delay / 1000, until)
             began = time.monotonic()
-            asked = replace(
-                asked, url=admit(to.url).canonical
-            )  # with what the site's rules drop: it may be looked for
+            asked = replace(asked, url=admit(to.url).canonical)  # nothing dropped: the site may look for it
             got = self._hop(asked, request, cookies, until - began, got.hops + 1)
         return got
 

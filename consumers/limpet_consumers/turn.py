@@ -184,6 +184,7 @@ class Worker:
         deciding = attempts.Rules(
             now=self.clock.now(), busy=len(self._inflight) > 0, max_lost=self.limits.max_lost,
             allowed=self._robots.allowed, fresh=self.held.fresh, last_fence=self._last_fence,
+            excluded=self.site.bounds.excluded,
         )  # fmt: skip
         for host in {lease.host for lease in leases}:
             self._robots.warm(host, self._robots_at(host))

@@ -17,6 +17,7 @@ from limpet.declared.pages import Plan, patterns, plan
 from limpet.declared.tables import Table, near
 from limpet.page import Page
 from limpet.site import Site
+from limpet_store.dropping import SESSION_IDS, TRACKING
 from limpet_store.errors import SiteError, UsageError
 from limpet_store.secret import Secret
 
@@ -119,10 +120,21 @@ def _site(top: Table) -> DeclaredSite | None:
         return None
     try:
         given = {name: _with_secrets(value) for name, value in table.given.items() if name in _SITE}
+        given |= {"drop_params": _spelled_out(given["drop_params"])} if "drop_params" in given else {}
         return DeclaredSite(**given)
     except UsageError as error:
         table.wrong(str(error).removeprefix("Site: "))
         return None
+
+
+def _spelled_out(names: Any) -> Any:
+    """The names of parameters, with those that `limpet` has a word for."""
+    if not isinstance(names, list):
+        return names
+    lists = {"TRACKING": TRACKING, "SESSION_IDS": SESSION_IDS}
+    return [
+        each for name in names for each in (lists.get(name, (name,)) if isinstance(name, str) else (name,))
+    ]
 
 
 def _tune(site: Site, table: Table) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from limpet_store.database import Database
+from limpet_store.failures import EXCLUDED
 from limpet_store.ops import shift
 from limpet_store.outbox import Entry
 from limpet_store.retry import LOGINS, LONGEST, effective
@@ -109,6 +110,7 @@ class Rules:
     allowed: Allowed
     fresh: Callable[[Lease], bool] = lambda lease: True
     last_fence: int | None = None
+    excluded: Callable[[str], bool] | None = None  # whether the site file does not want this URL any more
 
 
 def begin(db: Database, leases: Sequence[Lease], fence: int, rules: Rules) -> Begun:
@@ -168,4 +170,6 @@ def _burial(row: PageRow, lost: int, rules: Rules) -> tuple[str, str] | None:
         return "poison", f"its worker died {lost} times while it had this page"
     if row.kind != "sitemap" and not rules.allowed(row.host, row.robots_at, row.canonical):
         return "robots", "disallowed by robots.txt"
+    if row.kind == "page" and rules.excluded and rules.excluded(row.canonical):
+        return EXCLUDED, "excluded by the site file since it was found"
     return None

@@ -35,6 +35,7 @@ class Bounds:
 
     `drop` takes a canonical URL and gives it without the parameters that tell no pages apart. `included` and
     `excluded` tell of a canonical URL whether it fits one of the site's patterns. `max_depth` is in links from a seed.
+    `said` is all that the site says of scope, as a text that changes with it.
     """
 
     drop: Drop | None = _SESSIONS
@@ -42,6 +43,7 @@ class Bounds:
     excluded: Fits | None = None
     max_depth: int | None = None
     traps: bool = True
+    said: str = ""
 
     def admit(self, url: str) -> Address:
         """The URL as a page of this site. Raises URLRejected."""

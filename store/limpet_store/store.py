@@ -25,6 +25,8 @@ WHERE failures > 0 AND state = 'pending' AND open = 0 AND status BETWEEN 200 AND
   OR state = 'dead' AND reason = 'failed' AND status BETWEEN 200 AND 299"""
 TRY_AGAIN = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, failures = 0, rereads = 0, lost = 0,
 reason = NULL WHERE id = ?"""
+READ_IN_FULL = """UPDATE pages SET etag = NULL, modified = NULL
+WHERE dropped IS NOT NULL AND (etag IS NOT NULL OR modified IS NOT NULL)"""
 STOPPED = """SELECT id, host, nonce, due_at, priority FROM pages
 WHERE open = 1 AND substr(nonce, 1, length(?)) = ?"""
 OPEN_NEW = """INSERT INTO rounds (number, why, started_at, refreshed_to, fence)
@@ -170,9 +172,10 @@ class Store:
         return len(rows)
 
     def take_code(self, handlers: str, *, now: int) -> int:
-        """Note the hash of all handlers' code; when it has changed, pages that failed in a handler are due now.
+        """Note the hash of all handlers' code and of the rules for URLs; when it has changed, pages that failed in a
+        handler are due now, dead ones too: what killed them may be mended. Returns how many pages that are.
 
-        Dead ones come back too: what killed them may be mended. Returns how many pages that are.
+        Pages that left links out are read in full at their next visit: they may be wanted now.
         """
         if self.db.value("SELECT handlers FROM meta") == handlers:
             return 0
@@ -181,6 +184,7 @@ class Store:
             rows = self.db.rows(FAILED_IN_HANDLER)
             round_ = self.open_round("code changed", now) if rows else 0
             self.db.many(TRY_AGAIN, [(now, round_, page) for page, *_ in rows])
+            self.db.run(READ_IN_FULL)
             self.db.run("UPDATE meta SET handlers = ?", (handlers,))
             ops: list[Op] = [("p", page, host, NOBODY, now, shift(priority)) for page, host, priority in rows]
             if ops:
