@@ -35,6 +35,8 @@ _PLAIN = re.compile(
 )
 _NAME = re.compile(rf"(?:[a-z0-9_-]{{1,{MOST_LABEL}}}\.)*[a-z0-9_-]{{1,{MOST_LABEL}}}\.?")
 
+_BLANK = "".join(map(chr, range(33)))  # what the standard trims
+
 Drop = Callable[[str], str]
 
 
@@ -130,8 +132,8 @@ def _is_label(label: str) -> bool:
 def _as_found(url: str, canonical: str) -> str:
     """The URL as somebody wrote it; where that cannot be shown, or would be another without its fragment, the canonical
     one."""
-    found = url.strip().partition("#")[0]
-    return found if found.isprintable() and found == found.strip() else canonical
+    found = url.strip(_BLANK).partition("#")[0]
+    return found if found.isprintable() and found[-1] != " " else canonical
 
 
 def is_private(name: str) -> bool:
