@@ -95,16 +95,15 @@ def _runs(segments: list[str]) -> Iterator[str]:
 
 
 def repeated(query: str) -> bool:
-    """Whether a query looks as if links added to it over and over."""
-    pairs = query.split("&")
+    """Whether a query looks as if links added to it over and over. Fields of a form that are empty do not count."""
+    pairs = [pair for pair in query.split("&") if pair[-1:] not in ("", "=")]
     if len(pairs) < SAME_PAIRS:
         return False
-    if len(pairs) - len(set(pairs)) >= SAME_PAIRS - 1 and max(Counter(pairs).values()) >= SAME_PAIRS:
-        return True
     names = [pair.partition("=")[0] for pair in pairs]
     if len(names) - len(set(names)) < SAME_PAIRS - 1:
         return False
-    return any(count >= SAME_PAIRS and name.lower() in SINGLE for name, count in Counter(names).items())
+    singles = (count for name, count in Counter(names).items() if name.lower() in SINGLE)
+    return max(Counter(pairs).values()) >= SAME_PAIRS or max(singles, default=0) >= SAME_PAIRS
 
 
 def calendar(path: str, query: str) -> bool:
