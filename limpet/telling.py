@@ -51,7 +51,7 @@ def of_page(engine: Engine, facts: PageFacts, seen: Glimpse, now: int) -> Iterat
     for rejected in story.rejections(store, facts.id)[:MOST]:
         yield "rejected", _rejection(rejected)
     if facts.dropped:
-        counts = json.loads(facts.dropped).items()
+        counts = sorted(json.loads(facts.dropped).items())
         yield "dropped", f"links not followed: {', '.join(f'{count} {why}' for why, count in counts)}"
 
 
