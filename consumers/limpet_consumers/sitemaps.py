@@ -83,12 +83,12 @@ def leads(
     return list(found.values()), dict(dropped)
 
 
-def named(urls: Sequence[str], origin: str, parent: int) -> list[Discovery]:
+def named(urls: Sequence[str], origin: str, parent: int, scope: Scope) -> list[Discovery]:
     """The sitemaps that a robots.txt names, on whatever host (cross-submission); /sitemap.xml if it names none."""
     found: dict[str, Discovery] = {}
     for url in urls or ("/sitemap.xml",):
         try:
-            address = admit(_absolute(origin, url))
+            address = scope.admit(_absolute(origin, url))
         except URLRejected:
             continue
         link = Link(address.url, kind="sitemap", priority=PRIORITY)

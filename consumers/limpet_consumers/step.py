@@ -164,7 +164,7 @@ class Step:
         page = attempt.page
         found: Sequence[Discovery] = ()
         if self._site.sitemaps is True and admit(page.canonical) in self._scope:
-            found = sitemaps.named(robots.sitemaps(rules), page.canonical, page.id)
+            found = sitemaps.named(robots.sitemaps(rules), page.canonical, page.id, self._scope)
         return Outcome(
             attempt=attempt, kind=Kind.DONE, status=status, robots=rules, crawl_delay=delay, discoveries=found
         )

@@ -40,21 +40,24 @@ def within(db: Database, outcome: Outcome, rules: HostRules) -> Outcome:
 
 def fit(db: Database, found: Sequence[Discovery], most: int) -> tuple[list[Discovery], list[Discovery]]:
     """Those that are known or for which there is room, and the others; inside the transaction that adds them."""
-    wanted = [d for d in found if d.kind == "page"]
-    known = _known(db, wanted)
-    room: dict[tuple[str, str, int], int] = {}
+    wanted = Counter(_origin(d) for d in found if d.kind == "page")
+    room = {origin: most - _count(db, origin) for origin in wanted}
+    if all(room[origin] >= count for origin, count in wanted.items()):
+        return list(found), []
+    known = _known(db, [d for d in found if d.kind == "page"])
     kept, left = [], []
     for d in found:
-        origin = (d.address.scheme, d.address.name, d.address.port)
         if d.kind == "page" and d.key not in known:
-            if origin not in room:
-                room[origin] = most - _count(db, origin)
-            room[origin] -= 1
-            if room[origin] < 0:
+            room[_origin(d)] -= 1
+            if room[_origin(d)] < 0:
                 left.append(d)
                 continue
         kept.append(d)
     return kept, left
+
+
+def _origin(d: Discovery) -> tuple[str, str, int]:
+    return d.address.scheme, d.address.name, d.address.port
 
 
 def _known(db: Database, found: Sequence[Discovery]) -> set[str]:
