@@ -69,8 +69,9 @@ def without_body(
     if status in BLOCKS and not _refused_alone(attempt, status):
         wait = retry_after(response.headers.get("retry-after"), now_ms)
         return outcome(
-            kind=Kind.BLOCKED, error=f"{status}: the host wants to be left alone", retry_after=wait
-        )
+            kind=Kind.BLOCKED, error=f"{status}: the host wants to be left alone", retry_after=wait,
+            jitter=random.random(),
+        )  # fmt: skip
     if status >= 500 or status in AGAIN:
         return outcome(
             kind=Kind.RETRY, error=f"HTTP status {status}", host_failed=True, jitter=random.random()

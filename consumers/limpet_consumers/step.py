@@ -13,6 +13,7 @@ from limpet_consumers.asking import Asked, Asking
 from limpet_consumers.following import Allowed, Answer, Following
 from limpet_consumers.http import FetchFailed, Http, Response
 from limpet_consumers.login import Access, NotLoggedIn, Unwanted
+from limpet_consumers.pace import Paces
 from limpet_consumers.runtime import SiteRuntime
 from limpet_store import records
 from limpet_store.admission import Discovery, chosen, discover
@@ -62,11 +63,17 @@ class Step:
         self._timing = timing
         self._share = share  # of the pages that lead no further; None: all
         self._access = access
+        self._paces = Paces()
         self._asking = Asking(site)
         self._following = Following(http, self._asking, scope, allowed, now, inline=site.follow == "inline")
 
     def run(self, attempt: Attempt) -> Outcome:
         """Fetch and extract one page. Every failure that belongs to the page is an outcome."""
+        outcome = self._run(attempt)
+        pace = self._paces.news(attempt.page) if attempt.page.delay else None
+        return outcome if pace is None else replace(outcome, pace=pace)
+
+    def _run(self, attempt: Attempt) -> Outcome:
         try:
             if self._access and attempt.page.kind == "page":
                 return self._run_inside(self._access, attempt)
@@ -135,6 +142,8 @@ class Step:
                 request = replace(request, most=sitemap_reader.MOST_BYTES + 1)
             got = self._following.answer(page, request, deadline)
         self._timing.add(got.response.wait)
+        if page.delay:
+            self._paces.add(page.host, got.response.wait)
         return got
 
     def _validators(self, attempt: Attempt) -> Mapping[str, str]:

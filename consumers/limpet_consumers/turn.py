@@ -8,6 +8,7 @@ that lapses.
 
 from __future__ import annotations
 
+import random
 import secrets
 from collections import deque
 from collections.abc import Callable
@@ -30,6 +31,7 @@ from limpet_store.frontier import MOST_SLACK, CursorMissing, Frontier
 from limpet_store.outcome import Kind, Limits, Outcome
 from limpet_store.rebuild import rebuild
 from limpet_store.relay import Relay
+from limpet_store.retry import ROBOTS_AGE
 from limpet_store.scope import Scope
 from limpet_store.store import Store
 from limpet_store.witness import Witness
@@ -164,8 +166,9 @@ class Worker:
         began, slack = self.clock.boot(), self._slack()
         try:
             reply = self.frontier.lease(
-                nonce, want, free, lease=round(self.held.length * 1000), slack=round(slack * 1000)
-            )
+                nonce, want, free, lease=round(self.held.length * 1000), slack=round(slack * 1000),
+                jitter=random.random(),
+            )  # fmt: skip
         except CursorMissing as error:
             built = self.rebuild(error.drop)
             self.progress.next_at = self.clock.now() if built else None  # another builds it: no hurry
@@ -184,6 +187,7 @@ class Worker:
         deciding = attempts.Rules(
             now=self.clock.now(), busy=len(self._inflight) > 0, max_lost=self.limits.max_lost,
             allowed=self._robots.allowed, fresh=self.held.fresh, last_fence=self._last_fence,
+            robots_age=round(ROBOTS_AGE * self.limits.time_scale),
             excluded=self.site.bounds.excluded,
         )  # fmt: skip
         for host in {lease.host for lease in leases}:

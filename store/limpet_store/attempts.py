@@ -6,18 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from limpet_store import hosts
 from limpet_store.database import Database
 from limpet_store.failures import EXCLUDED
+from limpet_store.hosts import DELAY
 from limpet_store.ops import shift
 from limpet_store.outbox import Entry
-from limpet_store.retry import LOGINS, LONGEST, effective
+from limpet_store.retry import LOGINS, LONGEST, ROBOTS_AGE, effective
 
 SUSPECT = 2  # losses after which a page is tried alone
 READ = f"""SELECT p.id, p.key, p.host, p.kind, p.url, p.canonical, p.method, p.body, p.headers, p.query, p.handler,
   p.data, p.merges, p.led, p.depth, p.hops, p.priority, p.state, p.due_at, p.round, p.failures, p.lost, p.open,
   p.status, p.fetched_at, p.etag, p.modified, p.missed, p.missed_at, p.code,
-  h.blocked_until, h.paused OR h.logins >= {LOGINS}, h.robots_at,
-  max(h.delay, h.crawl_delay)
+  h.blocked_until, h.paused OR h.logins >= {LOGINS}, iif(h.robots_page > 0, h.robots_at, NULL), {DELAY}, h.pace
 FROM pages p JOIN hosts h ON h.id = p.host WHERE p.id = ?"""
 MARK = "UPDATE pages SET open = 1, fence = ?, nonce = ?, attempted_at = ?, lost = ? WHERE id = ?"
 BURY = "UPDATE pages SET state = 'dead', open = 0, reason = ?, error = ?, lost = ? WHERE id = ?"
@@ -60,6 +61,7 @@ class PageRow(NamedTuple):
     paused: int  # or held
     robots_at: int | None
     delay: int
+    pace: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ class Rules:
     allowed: Allowed
     fresh: Callable[[Lease], bool] = lambda lease: True
     last_fence: int | None = None
+    robots_age: int = ROBOTS_AGE  # ms that the rules of a robots.txt stand
     excluded: Callable[[str], bool] | None = None  # whether the site file does not want this URL any more
 
 
@@ -134,6 +137,8 @@ def _decide(db: Database, lease: Lease, row: PageRow, begun: Begun, rules: Rules
     ops = begun.entry.ops
     lost = row.lost + row.open
     burial = _burial(row, lost, rules) if row.state == "pending" else None
+    if _rules_are_old(row, rules):
+        ops += hosts.renew_robots(db, row.host, rules.now, rules.robots_age, row.round)
     if row.state != "pending":
         ops.append(("k", row.id, row.host, lease.nonce))
     elif _must_wait(row, rules.now):
@@ -148,6 +153,14 @@ def _decide(db: Database, lease: Lease, row: PageRow, begun: Begun, rules: Rules
         begun.suspect = lost >= SUSPECT
         db.run(MARK, (begun.fence, lease.nonce, rules.now, lost, row.id))
         begun.attempts.append(Attempt(row, lease.nonce, begun.fence, rules.now))
+
+
+def _rules_are_old(row: PageRow, rules: Rules) -> bool:
+    """Whether the host's robots.txt is to be read again; one of a time that has not come was read under another
+    clock."""
+    if row.robots_at is None or row.kind == "robots" or row.state != "pending":
+        return False
+    return rules.now - row.robots_at > rules.robots_age or row.robots_at > rules.now + LONGEST
 
 
 def _steps_back(lease: Lease, row: PageRow, begun: Begun, rules: Rules) -> bool:

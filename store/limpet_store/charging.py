@@ -19,8 +19,8 @@ from limpet_store.hosts import Host
 PATIENCE = 5  # rests or blocks in a row that no page is charged for: rests of 31 minutes, blocks of 15
 
 
-def failed(db: Database, attempt: Attempt, host: Host, now: int, scale: float) -> bool:
-    """Count a failure that may be the host's; whether the page is charged as well.
+def failed(db: Database, attempt: Attempt, host: Host, jitter: float, now: int, scale: float) -> bool:
+    """Count a failure that may be the host's; whether the page is charged as well. `jitter` in 0..1.
 
     A request that began before the current rest or block tells nothing new.
     """
@@ -28,22 +28,22 @@ def failed(db: Database, attempt: Attempt, host: Host, now: int, scale: float) -
         return False
     host.streak += 1
     # Without its robots.txt a host gives out nothing else: one failure says as much as five of its pages.
-    rests = host.streak >= retry.STREAK or attempt.page.kind == "robots"
+    rests = host.streak >= retry.STREAK or attempt.page.id == host.first
     if rests:  # afterwards it gives out one probe page at a time
         host.rests += 1
-        _hold(host, now, retry.rest(host.rests, scale))
+        _hold(host, now, retry.rest(host.rests, jitter, scale))
     hosts.save(db, host)
     return not rests or host.rests > PATIENCE
 
 
 def blocked(
-    db: Database, attempt: Attempt, host: Host, retry_after: int | None, now: int, scale: float
+    db: Database, attempt: Attempt, host: Host, retry_after: int | None, jitter: float, now: int, scale: float
 ) -> bool:
     """Leave the host alone for a while, once per episode; whether the page is charged as well."""
     if attempt.at <= host.blocked_at:
         return False
     host.blocks += 1
-    _hold(host, now, retry.block(host.blocks, retry_after, scale))
+    _hold(host, now, retry.block(host.blocks, retry_after, jitter, scale))
     hosts.save(db, host)
     return host.blocks > PATIENCE
 

@@ -18,6 +18,7 @@ from limpet_store.retry import HORIZON, LONGEST
 from limpet_store.server import Script
 
 REBUILD_TTL = 30_000  # ms that a rebuilder's token stands without a chunk
+JITTER = 0.2  # up to so much of a host's delay comes on top of it
 MOST_SLACK = 4_000  # ms; the longest slack that a lease call may ask for
 PACE_TTL = 600  # seconds that a worker's finding about the number in flight is of use
 STREAM_WINDOW = 100_000  # messages kept in the stream; older ones are read from the outbox
@@ -94,12 +95,17 @@ class Frontier:
         # Connecting reads the run id: it must be known before the arguments are put together.
         return self._server.call(scripts.load(name), [self.prefix], (self._server.run_id, *args))
 
-    def lease(self, nonce: str, want: int, polite: int, *, lease: int, slack: int) -> Leased:
+    def lease(
+        self, nonce: str, want: int, polite: int, *, lease: int, slack: int, jitter: float = 0.0
+    ) -> Leased:
         """Lease up to `want` pages, at most `polite` of them on hosts with a delay; times in milliseconds.
 
+        `jitter` in 0..1, drawn by the caller, says how much of the most is added to the delays of those hosts.
         A call repeated under its nonce gives what is still leased under it. Raises CursorMissing.
         """
-        reply = _standing(self._call("lease", nonce, want, polite, lease, slack, LONGEST))
+        reply = _standing(
+            self._call("lease", nonce, want, polite, lease, slack, LONGEST, _thousandths(jitter))
+        )
         pages = [int(member) for member in reply[3:]]
         leases = [Lease(page, host, nonce) for page, host in zip(pages[::2], pages[1::2], strict=True)]
         return Leased(int(reply[1]), _when(reply[2]), leases)
@@ -192,6 +198,10 @@ def _standing(reply: Any) -> Any:
     if reply[0] == b"rebuild":
         raise CursorMissing("the frontier is to be rebuilt")
     return reply
+
+
+def _thousandths(jitter: float) -> int:
+    return round(1000 * JITTER * jitter)
 
 
 def _when(reply: bytes) -> int | None:

@@ -8,16 +8,24 @@ from dataclasses import dataclass
 from limpet_store.admission import HostRules
 from limpet_store.canonical import DEFAULT_PORTS, Address
 from limpet_store.database import Database
-from limpet_store.ops import Op
-from limpet_store.retry import LOGINS
+from limpet_store.ops import Op, shift
+from limpet_store.retry import DAY, HOUR, LOGINS
 
 INSERT = """INSERT OR IGNORE INTO hosts (scheme, name, port, scope, delay, max_in_flight)
 VALUES (?, ?, ?, ?, ?, ?)"""
 FIND = "SELECT id FROM hosts WHERE scheme = ? AND name = ? AND port = ?"
-SELECT = """SELECT id, max(delay, crawl_delay), max_in_flight, blocked_until, paused, robots_page,
+ASKED = "max(delay, iif(robots_page > 0, crawl_delay, 0))"  # by the site, and by a robots.txt that is obeyed
+DELAY = f"iif({ASKED} > 0, max({ASKED}, pace), 0)"  # ms from start to start; without a delay there is no pace
+SELECT = f"""SELECT id, {DELAY}, max_in_flight, blocked_until, paused, robots_page,
   robots IS NOT NULL, rests, blocked_at, streak, blocks, error, logins FROM hosts WHERE id = ?"""
-ROBOTS_PAGE = """INSERT OR IGNORE INTO pages (key, kind, url, canonical, host, depth, state, due_at, round)
-VALUES (?, 'robots', ?, ?, ?, 0, 'pending', ?, ?)"""
+FIRST = 1_000  # priority of robots.txt: it is read again before the pages that have waited for a month
+ROBOTS_PAGE = """INSERT INTO pages (key, kind, url, canonical, host, depth, priority, state, due_at, round)
+VALUES (?, 'robots', ?, ?, ?, 0, ?, 'pending', ?, ?)
+ON CONFLICT DO UPDATE SET state = 'pending', due_at = excluded.due_at, round = excluded.round RETURNING id"""
+# Not more often than once in so many ms, also where it cannot be had and the old rules stand.
+RENEW = """UPDATE pages SET state = 'pending', due_at = ?, round = max(round, ?)
+WHERE id = (SELECT robots_page FROM hosts WHERE id = ?) AND state = 'done' AND due_at <= ? RETURNING id"""
+TO_FOLLOW = "SELECT id, scheme, name, port, delay, max_in_flight, robots_page FROM hosts"
 
 
 @dataclass(slots=True)
@@ -25,7 +33,7 @@ class Host:
     """The row of a host, as the outcomes of its pages change it."""
 
     id: int
-    delay: int  # ms from start to start: the site's or the robots.txt's, whichever is longer
+    delay: int
     max_in_flight: int
     blocked_until: int
     paused: int
@@ -44,14 +52,18 @@ class Host:
         return self.logins >= LOGINS
 
     @property
+    def first(self) -> int:
+        """The page that must come before all others: its robots.txt, until its rules are known. 0: none."""
+        return 0 if self.robots_known else self.robots_page
+
+    @property
     def op(self) -> Op:
         """Its facts for the frontier."""
-        first = self.robots_page if self.robots_page and not self.robots_known else 0
         probe = 1 if self.rests else 0
         # A Crawl-delay where the site has none: one request at a time, as wherever there is a delay.
         limit = self.max_in_flight or int(self.delay > 0)
         closed = 1 if self.paused or self.held else 0
-        return ("h", self.id, self.delay, limit, self.blocked_until, closed, first, probe)
+        return ("h", self.id, self.delay, limit, self.blocked_until, closed, self.first, probe)
 
 
 def load(db: Database, host: int) -> Host:
@@ -107,31 +119,49 @@ def _create(
     origin = (address.scheme, address.name, address.port)
     db.run(INSERT, (*origin, int(widens), rules.delay_ms(address), rules.limit(address)))
     host = int(db.value(FIND, origin))
-    if rules.robots:
-        port = "" if address.port == DEFAULT_PORTS[address.scheme] else f":{address.port}"
-        url = f"{address.scheme}://{address.name}{port}/robots.txt"
-        key = f"robots {url}"  # apart from a page that somebody links at the same URL
-        db.run(ROBOTS_PAGE, (key, url, url, host, now, round_))
-        page = int(db.value("SELECT id FROM pages WHERE key = ?", (key,)))
-        db.run("UPDATE hosts SET robots_page = ? WHERE id = ?", (page, host))
-        ops.append(load(db, host).op)
-        ops.append(("n", page, page, host, now, 0))
-    else:
-        ops.append(load(db, host).op)
+    asked = _ask_robots(db, host, address, now, round_) if rules.robots else []
+    ops += [load(db, host).op, *asked]
     return host
 
 
-def follow(db: Database, rules: HostRules) -> list[Op]:
-    """Bring the delays and limits of known hosts to what the site says now, inside the caller's transaction."""
-    changed = []
-    for host, scheme, name, port, delay, limit in db.rows(
-        "SELECT id, scheme, name, port, delay, max_in_flight FROM hosts"
-    ):
+def _ask_robots(db: Database, host: int, address: Address, now: int, round_: int) -> list[Op]:
+    """Make the page of the host's robots.txt, or make it due again."""
+    port = "" if address.port == DEFAULT_PORTS[address.scheme] else f":{address.port}"
+    url = f"{address.scheme}://{address.name}{port}/robots.txt"
+    key = f"robots {url}"  # apart from a page that somebody links at the same URL
+    page = int(db.value(ROBOTS_PAGE, (key, url, url, host, FIRST, now, round_)))
+    db.run("UPDATE hosts SET robots_page = ? WHERE id = ?", (page, host))
+    return [("r", page, page, host, now, shift(FIRST))]
+
+
+def renew_robots(db: Database, host: int, now: int, age: int, round_: int) -> list[Op]:
+    """Make the host's robots.txt due again; the old rules stand until the new ones are there. Inside the caller's
+    transaction. `age` is how old rules may be: what fails is not made due again before a 24th of that has passed."""
+    found = db.one(RENEW, (now, round_, host, now - age * HOUR // DAY))
+    return [("r", found[0], found[0], host, now, shift(FIRST))] if found else []
+
+
+def keep_pace(db: Database, host: Host, pace: int) -> None:
+    """Note the median of its response times (ms), inside the caller's transaction."""
+    db.run("UPDATE hosts SET pace = ? WHERE id = ?", (pace, host.id))
+    host.delay = load(db, host.id).delay
+
+
+def follow(db: Database, rules: HostRules, now: int, round_: int) -> list[Op]:
+    """Bring known hosts to the delays and limits that the site names now, and to whether robots.txt is obeyed; inside
+    the caller's transaction."""
+    changed: list[Op] = []
+    for host, scheme, name, port, delay, limit, robots in db.rows(TO_FOLLOW):
         address = Address("", "", scheme, name, port)
         wanted = (rules.delay_ms(address), rules.limit(address))
-        if wanted != (delay, limit):
-            db.run("UPDATE hosts SET delay = ?, max_in_flight = ? WHERE id = ?", (*wanted, host))
-            changed.append(load(db, host).op)
+        begins, ends = rules.robots and not robots, robots and not rules.robots
+        if wanted == (delay, limit) and not begins and not ends:
+            continue
+        db.run("UPDATE hosts SET delay = ?, max_in_flight = ? WHERE id = ?", (*wanted, host))
+        asked = _ask_robots(db, host, address, now, round_) if begins else []
+        if ends:
+            db.run("UPDATE hosts SET robots_page = 0 WHERE id = ?", (host,))
+        changed += [load(db, host).op, *asked]
     return changed
 
 

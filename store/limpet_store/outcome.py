@@ -56,6 +56,7 @@ class Outcome:
     code: str | None = None
     robots: str | None = None  # the rules that a robots page found
     crawl_delay: int = 0  # milliseconds, from the rules
+    pace: int | None = None  # ms, median of the host's response times, where it differs from what is known
     scope: int | None = None  # hosts in scope when links were left out; with more by now it is read again
     logged_in: bool = False  # it has shown that a login works
     login_failed: str | None = None  # why one did not, of a page that is put back

@@ -92,6 +92,8 @@ def commit(db: Database, outcome: Outcome, context: Context) -> Entry | None:
         last = _refused(db, outcome, host, context, entry, moved=moved)
     else:
         last = _again(db, outcome, host, context, found[2])
+    if outcome.pace is not None:
+        hosts.keep_pace(db, host, outcome.pace)
     if host.op != before:
         entry.ops.append(host.op)
     if outcome.last_request is not None and host.delay:
@@ -218,12 +220,11 @@ def _store_rejections(db: Database, outcome: Outcome, at: int) -> None:
 
 
 def _store_robots(db: Database, outcome: Outcome, host: Host, at: int) -> None:
-    host.robots_known = 1
-    host.delay = max(host.delay, outcome.crawl_delay)
     db.run(
         "UPDATE hosts SET robots = ?, robots_at = ?, crawl_delay = ? WHERE id = ?",
         (outcome.robots or "", at, outcome.crawl_delay, host.id),
     )
+    host.robots_known, host.delay = 1, hosts.load(db, host.id).delay
 
 
 def _again(db: Database, outcome: Outcome, host: Host, context: Context, lost: int) -> Op:
@@ -240,8 +241,8 @@ def _again(db: Database, outcome: Outcome, host: Host, context: Context, lost: i
             due = now + retry.page_delay(failures, outcome.jitter, context.limits.time_scale)
         else:  # behind the host's other pages, or the same one would be its probe each time
             due = max(due, host.blocked_until)
-    # robots.txt never dies: a host without rules gives out no page, so it is asked on and on.
-    if failures >= context.limits.max_attempts and page.kind != "robots":
+    # A host without rules gives out no other page: it is asked for them on and on.
+    if failures >= context.limits.max_attempts and host.first != page.id:
         return _die(db, outcome, host)
     db.run(AGAIN, (lost, failures, due, outcome.status, outcome.reason, outcome.error, page.id))
     return ("p", page.id, host.id, outcome.attempt.nonce, due, shift(page.priority))
@@ -253,15 +254,20 @@ def _charged(db: Database, outcome: Outcome, host: Host, context: Context) -> bo
     if (outcome.host_failed or outcome.kind is Kind.BLOCKED) and not host.held:
         host.error = outcome.error
     if outcome.kind is Kind.BLOCKED:
-        return charging.blocked(db, attempt, host, outcome.retry_after, now, scale)
-    return not outcome.host_failed or charging.failed(db, attempt, host, now, scale)
+        pays = charging.blocked(db, attempt, host, outcome.retry_after, outcome.jitter, now, scale)
+    else:
+        pays = not outcome.host_failed or charging.failed(db, attempt, host, outcome.jitter, now, scale)
+    # While its old rules stand it must not come before the host's other pages each time.
+    return pays or (attempt.page.kind == "robots" and not host.first)
 
 
 def _die(db: Database, outcome: Outcome, host: Host) -> Op:
     page = outcome.attempt.page
+    # The old rules of a robots.txt stand, or nobody obeys it: that is no loss to the crawl.
+    state, reason = ("done", None) if page.kind == "robots" else ("dead", outcome.reason or FAILED)
     db.run(
         FINISH,
-        ("dead", outcome.status, outcome.reason or FAILED, outcome.error, None, None, None, None, 0, None, page.missed,
+        (state, outcome.status, reason, outcome.error, None, None, None, None, 0, None, page.missed,
          page.missed_at, page.id),
     )  # fmt: skip
     return ("k", page.id, host.id, outcome.attempt.nonce)

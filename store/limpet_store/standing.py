@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from limpet_store import outbox
 from limpet_store.canonical import DEFAULT_PORTS
+from limpet_store.hosts import DELAY
 from limpet_store.retry import LOGINS, LONGEST
 from limpet_store.store import Store
 
 MOST_HOSTS = 100  # hosts that are listed, the troubled ones first
-HOSTS = f"""SELECT scheme, name, port, max(delay, crawl_delay), max_in_flight, paused,
+HOSTS = f"""SELECT scheme, name, port, {DELAY}, max_in_flight, paused,
   CASE WHEN blocked_until > :now AND blocked_until <= :now + {LONGEST} THEN blocked_until END AS blocked,
   rests > 0, robots IS NULL AND robots_page > 0, error, logins >= {LOGINS}
 FROM hosts ORDER BY logins < {LOGINS}, paused DESC, blocked IS NULL, rests = 0, id LIMIT {MOST_HOSTS}"""

@@ -192,10 +192,12 @@ class Store:
         return len(rows)
 
     def follow(self, rules: HostRules, *, now: int) -> int:
-        """Take over the site's delays and limits for known hosts; returns how many differed."""
+        """Take over the site's delays and limits for known hosts, and whether robots.txt is obeyed; returns how many
+        ops that made."""
         with self.db.write():
             self.check_identity()
-            ops = hosts.follow(self.db, rules)
+            round_ = self.db.value("SELECT coalesce(max(number), 1) FROM rounds")
+            ops = hosts.follow(self.db, rules, now, round_)
             if ops:
                 outbox.append(self.db, [Entry("hosts", ops)], now)
         return len(ops)

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from limpet_store.canonical import DEFAULT_PORTS, Address
+from limpet_store.hosts import DELAY
 from limpet_store.store import Store
 
 PAGE = """SELECT id, key, kind, url, canonical, method, host, handler, data, parent, depth, hops, priority, state,
   due_at, round, fence, open, attempted_at, failures, lost, status, reason, error, fetched_at, code, dropped
 FROM pages"""
-HOST = """SELECT id, scheme, name, port, scope, max(delay, crawl_delay), max_in_flight, blocked_until, blocks, rests,
+HOST = f"""SELECT id, scheme, name, port, scope, {DELAY}, max_in_flight, blocked_until, blocks, rests,
   error, paused, robots_page, robots, logins FROM hosts"""
 RECORD = """SELECT id, type, key, url, version, data, gone, first_seen, last_changed FROM records"""
 PARTS_OF_PAGE = """SELECT r.type, r.key, r.version, r.gone, p.part, p.last_seen FROM parts p

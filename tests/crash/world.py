@@ -31,6 +31,7 @@ import limpet.engine
 import limpet_consumers.clock
 import limpet_consumers.decide
 import limpet_consumers.step
+import limpet_consumers.turn
 import limpet_store.store
 from limpet import Site
 from limpet.engine import Engine
@@ -97,7 +98,7 @@ class Clock:
                 stack.enter_context(mock.patch.object(module, "time", fake))
             waiting = SimpleNamespace(monotonic=self.boot, sleep=self._sleep)
             stack.enter_context(mock.patch.object(limpet.engine, "time", waiting))
-            for module in (limpet_consumers.decide, limpet_consumers.step):
+            for module in (limpet_consumers.decide, limpet_consumers.step, limpet_consumers.turn):
                 stack.enter_context(mock.patch.object(module, "random", even))
             yield
 

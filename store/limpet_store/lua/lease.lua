@@ -1,10 +1,11 @@
 -- lease: hand out pages that are visible now, within every host's limits.
 -- ARGV: run, nonce, pages wanted, of them at most so many on hosts with a delay, lease (ms), slack (ms),
---       longest allowed delay (ms)
+--       longest allowed delay (ms), thousandths of a delay that are added to it
 -- Returns {"rebuild"} when there is no cursor, else
 --   {"ok", now, when the next host is due or -1, page, host, page, host, ...}
 local run, nonce, want, polite = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local lease, slack, longest = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local jitter = tonumber(ARGV[8])
 if not standing(run) then return {"rebuild"} end
 
 local given = {}
@@ -87,7 +88,7 @@ local function serve(host, share)
     want = want - 1
     if delay > 0 then
       polite = polite - 1
-      redis.call("HSET", P .. ":h:" .. host, "s", int(NOW + delay + slack))
+      redis.call("HSET", P .. ":h:" .. host, "s", int(NOW + delay + math.ceil(delay * jitter / 1000) + slack))
     end
   end
 end
