@@ -11,13 +11,14 @@ from urllib.parse import quote_plus
 from limpet_consumers.headers import one_line
 from limpet_consumers.http import FetchFailed, Request
 from limpet_consumers.runtime import SiteRuntime
+from limpet_consumers.unpacking import UNDERSTOOD
 from limpet_store.attempts import PageRow
 from limpet_store.canonical import admit, is_private
 from limpet_store.errors import UsageError
 from limpet_store.secret import SecretMissing, revealed, stored
 
 PLAIN: Mapping[str, str] = MappingProxyType({})
-ALWAYS = {"Accept-Encoding": "gzip", "Accept": "*/*", "Connection": "keep-alive"}
+ALWAYS = {"Accept-Encoding": UNDERSTOOD, "Accept": "*/*", "Connection": "keep-alive"}
 
 
 @dataclass(frozen=True, slots=True)

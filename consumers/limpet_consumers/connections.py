@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import http
 import http.client
 import io
-import ipaddress
 import socket
 import threading
 import time
@@ -13,26 +13,20 @@ from typing import TYPE_CHECKING, Any
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    LocationParseError,
+    NameResolutionError,
+    NewConnectionError,
+)
+
+from limpet_consumers.dialing import dial
+from limpet_consumers.lines import Lines
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-PREFIXES_WITH_IPV4 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("2002::/16"))
-
-
-class PrivatePeer(Exception):
-    """The peer is on this machine or a private network, and the site does not allow that."""
-
-
-def is_public(address: str) -> bool:
-    """Whether a peer's address is on the public Internet, IPv4 inside IPv6 forms included."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        if ip.ipv4_mapped:
-            ip = ip.ipv4_mapped
-        elif any(ip in network for network in PREFIXES_WITH_IPV4):
-            return False
-    return ip.is_global and not ip.is_multicast
+MOST_LINE = 65_537  # bytes of a line in an interim response; http.client's own bound
 
 
 class Asked(threading.local):
@@ -80,9 +74,22 @@ class _InTime(io.RawIOBase):
 class _Response(http.client.HTTPResponse):
     """Status line, headers, chunk sizes and body come through `_InTime`; over TLS too."""
 
+    fp: Lines
+
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
-        self.fp = io.BufferedReader(_InTime(self.fp.detach(), sock))
+        self.fp = Lines(_InTime(self.fp.detach(), sock))
+
+    def _read_status(self) -> tuple[str, int, str]:
+        """http.client's: the status line, behind which headers come. It knows 100 alone of the interim responses (RFC
+        9110, 15.2), so those are stepped over here; after 101 HTTP is over."""
+        while True:
+            found: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]
+            self.fp.headers_begin()
+            if found[1] >= 200 or found[1] == http.HTTPStatus.SWITCHING_PROTOCOLS:
+                return found
+            while self.fp.inside_headers:
+                self.fp.readline(MOST_LINE)
 
 
 class _Connection:
@@ -90,16 +97,27 @@ class _Connection:
 
     response_class = _Response  # http.client's own hook; urllib3 wraps what it makes
     proxy: Any  # urllib3's: the proxy in between, or None
+    timeout: Any
+    port: Any
+    host: Any
+    _dns_host: Any
+    socket_options: Any
 
     def _new_conn(self) -> socket.socket:
-        sock: socket.socket = super()._new_conn()  # type: ignore[misc]
+        free = (
+            asked.private or self.proxy is not None
+        )  # a proxy may be anywhere, and says nothing of the target
+        try:
+            sock = dial(self._dns_host, self.port, self.timeout, self.socket_options or (), private=free)
+        except socket.gaierror as error:
+            raise NameResolutionError(self.host, self, error) from error  # type: ignore[arg-type]
+        except TimeoutError as error:
+            raise ConnectTimeoutError(self, "no connection in time") from error
+        except UnicodeError as error:
+            raise LocationParseError("a name that cannot be resolved") from error
+        except OSError as error:
+            raise NewConnectionError(self, str(error)) from error  # type: ignore[arg-type]
         asked.connected = time.monotonic()
-        if asked.private or self.proxy is not None:  # a proxy may be anywhere, and says nothing of the target
-            return sock
-        peer = sock.getpeername()
-        if isinstance(peer, tuple) and not is_public(str(peer[0])):
-            sock.close()
-            raise PrivatePeer(str(peer[0]))
         return sock
 
 

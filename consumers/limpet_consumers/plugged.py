@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from limpet_consumers.connections import PrivatePeer
+from limpet_consumers.dialing import PrivatePeer
 from limpet_consumers.http import FetchFailed, Http, Request, Response
 from limpet_consumers.reasons import failure
 from limpet_consumers.transport import refuse_private

@@ -1,44 +1,80 @@
-"""What went wrong on the way to a page, in words for people and without its URL, which may carry secrets."""
+"""What went wrong on the way to a page: its kind, and words for people, without its URL, which may carry secrets."""
 
 from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterator
 
 import requests
 
-from limpet_consumers.connections import PrivatePeer
+from limpet_consumers.dialing import PrivatePeer
 from limpet_consumers.http import FetchFailed
+from limpet_store.failures import (
+    CONNECTION,
+    CUT_SHORT,
+    DAMAGED,
+    FAILED,
+    HEADERS,
+    PRIVATE_ADDRESS,
+    TIME_OUT,
+    TRANSPORT,
+)
 
-PLAIN = {  # what a person says of what urllib3 and the system call it
-    "ConnectionRefusedError": "connection refused",
-    "NameResolutionError": "no such host",
-    "gaierror": "no such host",
-    "ConnectTimeoutError": "no connection in time",
-    "ReadTimeoutError": "no answer in time",
-    "TimeoutError": "no answer in time",
-    "RemoteDisconnected": "connection closed without an answer",
-    "ConnectionResetError": "connection reset",
-    "BrokenPipeError": "connection reset",
-    "IncompleteRead": "body cut short",
-    "InvalidChunkLength": "body cut short",
-    "BadStatusLine": "not an HTTP response",
-    "SSLCertVerificationError": "the certificate is not trusted: LIMPET_CA_BUNDLE names the authorities to trust",
+# What a person says of what urllib3, http.client and the system call it.
+PLAIN = {
+    "ConnectionRefusedError": ("connection refused", CONNECTION),
+    "NameResolutionError": ("no such host", CONNECTION),
+    "gaierror": ("no such host", CONNECTION),
+    "LocationParseError": ("a name that cannot be resolved", CONNECTION),
+    "ConnectTimeoutError": ("no connection in time", TIME_OUT),
+    "ReadTimeoutError": ("no answer in time", TIME_OUT),
+    "TimeoutError": ("no answer in time", TIME_OUT),
+    "RemoteDisconnected": ("connection closed without an answer", CONNECTION),
+    "ConnectionResetError": ("connection reset", CONNECTION),
+    "BrokenPipeError": ("connection reset", CONNECTION),
+    "CutShort": ("cut short inside a line or its headers", CUT_SHORT),
+    "IncompleteRead": ("body cut short", CUT_SHORT),
+    "InvalidChunkLength": ("body cut short", CUT_SHORT),
+    "InvalidHeader": ("headers that contradict each other", DAMAGED),
+    "BadStatusLine": ("not an HTTP response", DAMAGED),
+    "UnknownProtocol": ("not an HTTP response", DAMAGED),
+    "HeadersTooLarge": ("more headers than fit", HEADERS),
+    "LineTooLong": ("a header line that is too long", HEADERS),
+    "SSLCertVerificationError": (
+        "the certificate is not trusted: LIMPET_CA_BUNDLE names the authorities to trust",
+        CONNECTION,
+    ),
 }
 DROPPED = ("connection closed without an answer", "connection reset")
+FINAL = frozenset({HEADERS, PRIVATE_ADDRESS})  # trying again would change nothing
 PROXY_FAILED = (requests.exceptions.ProxyError, requests.exceptions.ConnectTimeout)
 
 
 def reason(error: BaseException) -> str:
     """A short reason: the innermost cause that has a plain name."""
-    found = f"{type(error).__name__}"
+    return _named(error)[0]
+
+
+def _named(error: BaseException) -> tuple[str, str]:
+    """The reason, and its kind."""
+    found = (type(error).__name__, FAILED)
+    for inner in _chain(error):
+        found = PLAIN.get(type(inner).__name__, found)
+        if str(inner).startswith("got more than"):  # http.client's bound of header lines
+            found = PLAIN["HeadersTooLarge"]
+        if told := re.fullmatch(r"Tunnel connection failed: (\d{3}.{0,40})", str(inner)):
+            found = (told[1], CONNECTION)
+    return found
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error and its causes, the innermost last."""
     seen: set[int] = set()
     inner: BaseException | None = error
     while inner is not None and id(inner) not in seen:
         seen.add(id(inner))
-        found = PLAIN.get(type(inner).__name__, found)
-        if told := re.fullmatch(r"Tunnel connection failed: (\d{3}.{0,40})", str(inner)):
-            found = told[1]
+        yield inner
         given = getattr(inner, "reason", None)
         nested = (
             given
@@ -46,7 +82,6 @@ def reason(error: BaseException) -> str:
             else next((arg for arg in inner.args if isinstance(arg, BaseException)), None)
         )
         inner = nested or inner.__cause__ or inner.__context__
-    return found
 
 
 def failure(error: BaseException, *, late: bool = False, proxy: str | None = None) -> FetchFailed:
@@ -55,13 +90,15 @@ def failure(error: BaseException, *, late: bool = False, proxy: str | None = Non
     if isinstance(error, FetchFailed):
         return error
     if isinstance(error, PrivatePeer):
-        return FetchFailed(f"peer {error} is private: allow_private=True lets it", host=False, final=True)
+        why = f"peer {error} is private: allow_private=True lets it"
+        return FetchFailed(why, host=False, final=True, kind=PRIVATE_ADDRESS)
     if isinstance(error, zlib.error):
-        return FetchFailed(f"compressed body is damaged: {error}")
+        return FetchFailed(f"compressed body is damaged: {error}", kind=DAMAGED)
     if late:
-        return FetchFailed("slower than the total time-out")
+        return FetchFailed("slower than the total time-out", kind=TIME_OUT)
     if type(error) is ValueError:
-        return FetchFailed("a header or the URL holds what cannot be sent", host=False)
+        return FetchFailed("a header or the URL holds what cannot be sent", host=False, kind=TRANSPORT)
+    words, kind = _named(error)
     if proxy and isinstance(error, PROXY_FAILED):
-        return FetchFailed(f"no connection through the proxy of {proxy}: {reason(error)}")
-    return FetchFailed(reason(error))
+        return FetchFailed(f"no connection through the proxy of {proxy}: {words}", kind=CONNECTION)
+    return FetchFailed(words, kind=kind, final=kind in FINAL)

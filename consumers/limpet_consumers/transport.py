@@ -17,7 +17,8 @@ import urllib3
 from requests.models import PreparedRequest
 from requests.structures import CaseInsensitiveDict
 
-from limpet_consumers.connections import Adapter, PrivatePeer, asked
+from limpet_consumers.connections import Adapter, asked
+from limpet_consumers.dialing import PrivatePeer
 from limpet_consumers.http import FetchFailed, Request, Response
 from limpet_consumers.reasons import DROPPED, failure, reason
 from limpet_consumers.runtime import Network

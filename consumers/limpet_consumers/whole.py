@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import requests
+import urllib3
 
 from limpet_consumers.connections import asked
 from limpet_consumers.http import FetchFailed
+from limpet_consumers.unpacking import unpacker
+from limpet_store import failures
 
 CHUNK = 65_536
+RATIO = 200  # unpacked to packed
+RATIO_FROM = 1_000_000  # bytes unpacked; below, any ratio is fine
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,40 +38,58 @@ class Whole:
         """
         try:
             headers = {name.lower(): value for name, value in response.headers.items()}
-            self._check_framing(response.status_code, headers)
+            if 300 <= response.status_code < 400:  # the headers say it all
+                return headers, self._rest(response, headers)
             if response._content_consumed:  # type: ignore[attr-defined]  # by a hook of the user's session
                 return headers, self._taken(response.content, most)
             return headers, self._body(response, headers, most)
         finally:
             response.close()
 
-    def _check_framing(self, status: int, headers: Mapping[str, str]) -> None:
-        """Without a length, chunks or a stream with an end of its own, a cut body looks like a whole one; so does a
-        response that was cut inside its headers."""
-        framed = (
-            "content-length" in headers or "transfer-encoding" in headers or "content-encoding" in headers
-        )
-        if not headers or (200 <= status < 300 and status != 204 and not framed and not self.unframed):
+    def _rest(self, response: requests.Response, headers: Mapping[str, str]) -> bytes:
+        """A short body that nobody needs, as it came, so that the connection can be kept; else none."""
+        length = headers.get("content-length", "")
+        if response._content_consumed or not length.isdigit() or int(length) > CHUNK:  # type: ignore[attr-defined]
+            return b""
+        try:
+            return response.raw.read(CHUNK, decode_content=False) or b""
+        except (OSError, urllib3.exceptions.HTTPError):
+            return b""
+
+    def _check_framing(self, status: int, headers: Mapping[str, str], packed: bool) -> bool:
+        """Whether length or chunks say where the body ends; else a cut one looks like a whole one, unless it is packed
+        and the stream has an end of its own. Raises FetchFailed."""
+        framed = _says_its_end(headers)
+        if not framed and 200 <= status < 300 and status != 204 and not packed and not self.unframed:
             raise FetchFailed(
-                "neither Content-Length nor chunks: nothing says that it is whole (tune(unframed=True))"
+                "neither Content-Length nor chunks: nothing says that it is whole (tune(unframed=True))",
+                kind=failures.UNFRAMED,
             )
+        return framed
 
     def _body(self, response: requests.Response, headers: Mapping[str, str], most: int | None) -> bytes:
-        unpack = _decoder(headers.get("content-encoding", "").strip().lower())
+        unpack = unpacker(headers.get("content-encoding", "").lower())
+        framed = self._check_framing(response.status_code, headers, unpack is not None)
         limit = self.most if most is None else most
         parts: list[bytes] = []
-        size = 0
+        size = came = 0
         while data := response.raw.read1(CHUNK, decode_content=False):
             if unpack:
+                came += len(data)
                 data = unpack.take(data, limit - size + 1)
             size += len(data)
             parts.append(data)
+            if size > RATIO_FROM and size > came * RATIO and unpack:
+                raise FetchFailed(f"unpacks to more than {RATIO} times its size", host=False, final=True,
+                                  kind=failures.UNPACKS_TOO_FAR)  # fmt: skip
             if size > limit:
-                return self._taken(b"".join(parts), most)
+                if most is None:
+                    raise too_large(limit)
+                return b"".join(parts)[:most]
             if time.monotonic() > asked.until:  # below an adapter that is not ours nothing else looks
                 raise TimeoutError
-        if unpack and not unpack.whole:
-            raise FetchFailed("compressed body cut short")
+        if unpack and not unpack.whole and (unpack.begun or not framed):
+            raise FetchFailed("compressed body cut short", kind=failures.CUT_SHORT)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _taken(self, body: bytes, most: int | None) -> bytes:
@@ -80,45 +102,17 @@ class Whole:
 
 def too_large(most: int) -> FetchFailed:
     """A body above the cap."""
-    return FetchFailed(f"body larger than {most} bytes", host=False, final=True)
+    return FetchFailed(f"body larger than {most} bytes", host=False, final=True, kind=failures.TOO_LARGE)
 
 
-class _Unpacker:
-    """A gzip or zlib stream that knows whether it has reached its end.
-
-    gzip may have several members in a row; other bytes after one are padding, which browsers ignore too.
-    """
-
-    def __init__(self, wbits: int) -> None:
-        self._wbits = wbits
-        self._stream = zlib.decompressobj(wbits)
-        self._begun = False
-
-    @property
-    def whole(self) -> bool:
-        """Whether it ended where a stream ends; an empty body has none, whatever its headers say."""
-        return self._stream.eof or not self._begun
-
-    def take(self, data: bytes, most: int) -> bytes:
-        """Unpack a piece, up to `most` bytes: then the body is too large anyway."""
-        parts: list[bytes] = []
-        while data and most > 0:
-            if self._stream.eof:
-                if not data.startswith(b"\x1f\x8b"):
-                    break
-                self._stream = zlib.decompressobj(self._wbits)
-            self._begun = True
-            parts.append(self._stream.decompress(data, most))
-            most -= len(parts[-1])
-            data = self._stream.unused_data or self._stream.unconsumed_tail
-        return b"".join(parts)
-
-
-def _decoder(encoding: str) -> _Unpacker | None:
-    if encoding in ("", "identity"):
-        return None
-    if encoding in ("gzip", "x-gzip"):
-        return _Unpacker(16 + zlib.MAX_WBITS)
-    if encoding == "deflate":
-        return _Unpacker(zlib.MAX_WBITS)
-    raise FetchFailed(f"unknown content encoding {encoding[:40]!r}", host=False)
+def _says_its_end(headers: Mapping[str, str]) -> bool:
+    """Whether there are chunks or a length (RFC 9112, 6.3). Raises FetchFailed for what is neither: http.client takes
+    it for a body that the end of the connection ends."""
+    coding, length = headers.get("transfer-encoding"), headers.get("content-length")
+    if coding is not None and coding.strip().lower() != "chunked":
+        raise FetchFailed(f"unknown transfer encoding {coding[:40]!r}", kind=failures.DAMAGED)
+    if coding is None and length is not None:
+        told = {each.strip() for each in length.split(",")}
+        if len(told) > 1 or not all(each.isascii() and each.isdigit() for each in told):
+            raise FetchFailed(f"Content-Length {length[:40]!r} is no length", kind=failures.DAMAGED)
+    return coding is not None or length is not None

@@ -12,7 +12,6 @@ a browser would request, but for the parameters that were dropped.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from functools import lru_cache
 from ada_url import URL
 
 from limpet_store import secret
+from limpet_store.addresses import is_public
 from limpet_store.errors import URLRejected
 
 CANONICALISER_VERSION = 1  # of what is below; a store says by which its keys were made
@@ -141,6 +141,6 @@ def is_private(name: str) -> bool:
     if name == "localhost" or name.endswith(".localhost"):
         return True
     try:
-        return not ipaddress.ip_address(name.strip("[]")).is_global
+        return not is_public(name.strip("[]"))
     except ValueError:
         return False

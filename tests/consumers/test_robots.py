@@ -76,7 +76,7 @@ def asked(url: str) -> Request:
 @pytest.fixture
 def public_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another origin may be private only where all may be; here it counts as public."""
-    monkeypatch.setattr("limpet_consumers.connections.is_public", lambda address: True)
+    monkeypatch.setattr("limpet_consumers.dialing.is_public", lambda address: True)
 
 
 @pytest.mark.usefixtures("public_loopback")

@@ -128,8 +128,7 @@ def test_what_is_not_whole_is_a_failure_for_pages_and_logins(raw: bytes) -> None
 
 def test_a_redirect_is_no_page_of_the_session_and_its_body_is_not_read_without_end() -> None:
     endless = b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 99999999\r\n\r\n" + b"x" * 200_000
-    too_large = pytest.raises(FetchFailed, match="larger than")
-    with serving(lambda peer: peer.sendall(endless)) as (url, asked), too_large:
+    with serving(lambda peer: peer.sendall(endless)) as (url, asked):
         over(site(url, session=requests.Session)).fetch(ask(url), 5)
     assert len(asked) == 1
 
