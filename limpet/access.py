@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Self
 
 from limpet.page import Page
 from limpet.settings import proxy_url
+from limpet_consumers.asking import is_private_header
 from limpet_consumers.headers import is_token, trouble
 from limpet_consumers.runtime import Network
 from limpet_store.errors import ExtractError, SiteError
@@ -49,6 +50,15 @@ class Ways:
             _factory("session", session, problems),
             _factory("transport", transport, problems),
         )
+
+    def check_homes(self, authorities: Collection[str]) -> None:
+        """Raise SiteError when there is something for the site's own hosts alone, and it names none."""
+        keys = [f"cookie {name!r}" for name in self.cookies]
+        keys += [f"header {name!r}" for name, value in self.headers.items() if is_private_header(name, value)]
+        if keys and not authorities:
+            raise SiteError(
+                f"Site: {', '.join(keys)}: sent to the hosts that the site names alone; add hosts=[...]"
+            )
 
 
 def _headers(given: Any, problems: list[str]) -> dict[str, str | Secret]:

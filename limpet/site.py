@@ -50,8 +50,9 @@ class Site:
     later round leaves out those whose `lastmod` is what it was when they were last read; many sites get theirs wrong.
     `delay` is the seconds from one request to the next on a host: by default 1 s, and none on loopback and private
     hosts. `max_in_flight` is the requests at a time on a host that has a delay.
-    `allow_private` permits loopback and private addresses. `headers` go out with every request, to every host in
-    scope; a value may be `"Bearer " + secret("API_KEY")`. `cookies` go to the hosts of the seeds and `hosts` alone.
+    `allow_private` permits loopback and private addresses. `headers` go out with every request; those that
+    may be keys (a value with `secret(...)` in it, as `"Bearer " + secret("API_KEY")`, or a name like Authorization) and
+    `cookies` go to the hosts of the seeds and `hosts` alone.
     `proxy` is the URL of an HTTP proxy, before LIMPET_PROXY. `session` makes the `requests.Session` that requests go
     through. `transport` makes an object with `fetch(request, deadline) -> Response` that takes the place of requests;
     it is used by one thread unless `tune(threads=)` says more. Both are called once a worker. Values of `headers`
@@ -120,6 +121,7 @@ class Site:
         self.delay, self.max_in_flight = delay, max_in_flight
         self.allow_private, self.robots, self.follow = allow_private, robots, follow
         self.headers, self.cookies, self.network = ways.headers, ways.cookies, ways.network
+        ways.check_homes(self.authorities)
         self.session, self.transport = ways.session, ways.transport
         self._tuning = Tuning(**({"slice": access.SLICE, "threads": 1} if transport else {}))
         self._login: Callable[[Any], Any] | None = None

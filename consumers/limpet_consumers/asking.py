@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -12,12 +13,14 @@ from limpet_consumers.headers import one_line
 from limpet_consumers.http import FetchFailed, Request
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.unpacking import UNDERSTOOD
+from limpet_store import failures
 from limpet_store.attempts import PageRow
 from limpet_store.canonical import admit, is_private
 from limpet_store.errors import UsageError
-from limpet_store.secret import SecretMissing, revealed, stored
+from limpet_store.secret import Secret, SecretMissing, revealed, stored
 
 PLAIN: Mapping[str, str] = MappingProxyType({})
+_KEY = re.compile("auth|cookie|token|secret|session|credential|api-?key", re.I)
 ALWAYS = {"Accept-Encoding": UNDERSTOOD, "Accept": "*/*", "Connection": "keep-alive"}
 
 
@@ -41,23 +44,38 @@ class Asking:
 
     def __init__(self, site: SiteRuntime) -> None:
         self._site = site
-        self._headers = over(ALWAYS | {"User-Agent": site.user_agent}, own_headers(site))
+        own = own_headers(site)
+        always = ALWAYS | {"User-Agent": site.user_agent}
+        self._headers = over(always, own)
+        told = {name: value for name, value in own.items() if not is_private_header(name, site.headers[name])}
+        self._abroad = self._headers if len(told) == len(own) else over(always, told)
 
     def request(self, asked: Asked, validators: Mapping[str, str] = PLAIN) -> Request:
         """The request for a page; the headers `validators` make it conditional. Raises FetchFailed when a secret is not
         there."""
         private = may_be_private(self._site, asked.url)
-        headers = {**self._headers, **validators} if validators else self._headers
+        headers = self._headers if self._abroad is self._headers or self._is_home(asked.url) else self._abroad
+        if validators:
+            headers = {**headers, **validators}
         if asked.headers is None and asked.query is None:
             return Request(asked.url, asked.method, asked.body, headers, private)
         try:
             headers = over(headers, revealed(json.loads(asked.headers or "{}")))
             url = with_query(asked.url, revealed(json.loads(asked.query or "{}")))
         except SecretMissing as error:
-            raise FetchFailed(str(error), host=False) from None
+            raise FetchFailed(str(error), host=False, kind=failures.TRANSPORT) from None
         if bad := not_one_line(headers):
-            raise FetchFailed(bad, host=False)
+            raise FetchFailed(bad, host=False, kind=failures.TRANSPORT)
         return Request(url, asked.method, asked.body, headers, private)
+
+    def _is_home(self, url: str) -> bool:
+        """Whether the site file names the host, as a seed or in `hosts`."""
+        return admit(url).authority in self._site.authorities
+
+
+def is_private_header(name: str, value: str | Secret) -> bool:
+    """Whether a header of the site is for the hosts that the site file names alone: it may be a key to them."""
+    return isinstance(value, Secret) or bool(_KEY.search(name))
 
 
 def may_be_private(site: SiteRuntime, url: str) -> bool:

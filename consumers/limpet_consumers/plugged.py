@@ -14,6 +14,7 @@ from limpet_consumers.http import FetchFailed, Http, Request, Response
 from limpet_consumers.reasons import failure
 from limpet_consumers.transport import refuse_private
 from limpet_consumers.whole import too_large
+from limpet_store import failures
 from limpet_store.secret import hidden
 
 T = TypeVar("T")
@@ -82,7 +83,9 @@ class Plugged:
             if future.done():
                 raise _failed(error) from None
             self._local.companion, self._made = None, None
-            raise FetchFailed("slower than the total time-out: the transport does not come back") from None
+            raise FetchFailed(
+                "slower than the total time-out: the transport does not come back", kind=failures.TIME_OUT
+            ) from None
         except (Exception, SystemExit) as error:
             if isinstance(error, MemoryError):
                 raise
@@ -113,7 +116,7 @@ class _Companion:
 def _failed(error: BaseException) -> FetchFailed:
     """What came between is the host's where the system says so; everything else may be the page's."""
     text = hidden(f"transport: {type(error).__name__}: {error}")[:MOST_WORDS]
-    return FetchFailed(text, host=isinstance(error, OSError))
+    return FetchFailed(text, host=isinstance(error, OSError), kind=failures.TRANSPORT)
 
 
 def _checked(given: Any, request: Request, max_body: int) -> Response:
@@ -146,4 +149,4 @@ def _headers(given: Any) -> Mapping[str, str]:
 
 
 def _wrong(what: str) -> FetchFailed:
-    return FetchFailed(f"transport: {what}", host=False)
+    return FetchFailed(f"transport: {what}", host=False, kind=failures.TRANSPORT)

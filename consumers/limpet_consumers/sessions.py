@@ -25,6 +25,7 @@ from limpet_consumers.http import FetchFailed, Request
 from limpet_consumers.reasons import failure
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.transport import NOT_WHOLE, Transport, refuse_private
+from limpet_store import failures
 from limpet_store.canonical import admit
 from limpet_store.errors import UsageError
 from limpet_store.secret import hidden, revealed, stored
@@ -84,7 +85,9 @@ class SessionTransport(Transport):
             session = _made(self._site.session) if self._site.session else _plain()
             cookies = revealed({name: stored(value) for name, value in self._site.cookies.items()})
         except Exception as error:
-            raise FetchFailed(hidden(f"no session: {type(error).__name__}: {error}")) from None
+            raise FetchFailed(
+                hidden(f"no session: {type(error).__name__}: {error}"), kind=failures.TRANSPORT
+            ) from None
         for prefix in ("http://", "https://"):
             if _is_usual(session.adapters.get(prefix)):
                 session.mount(prefix, self._ours)
@@ -92,7 +95,9 @@ class SessionTransport(Transport):
         _follow_in_logins_alone(session)
         for name, value in cookies.items():
             if not one_line(value) or ";" in value:
-                raise FetchFailed(f"cookie {name}: its secret is no value of a cookie", host=False)
+                raise FetchFailed(
+                    f"cookie {name}: its secret is no value of a cookie", host=False, kind=failures.TRANSPORT
+                )
             for authority in self._site.authorities:
                 session.cookies.set_cookie(_cookie(name, value, authority.rpartition(":")[0] or authority))
         return session
