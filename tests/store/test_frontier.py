@@ -86,6 +86,15 @@ def test_a_host_with_a_delay_gives_one_page_until_its_slot_comes(any_server: Ser
     assert 59_000 < reply.next_at - reply.now <= 60_100
 
 
+@pytest.mark.parametrize(("jitter", "most"), [(0.0, 60_000), (0.5, 66_000), (1.0, 72_000)])
+def test_jitter_comes_on_top_of_a_delay_and_never_shortens_it(
+    any_server: Server, jitter: float, most: int
+) -> None:
+    frontier = built(any_server, row(1, host(delay=60_000, limit=2), pages(1, 3)))
+    first = frontier.lease("a", 1, 1, lease=20_000, slack=0, jitter=jitter)
+    assert first.next_at == first.now + most
+
+
 def test_a_host_that_was_asked_again_within_a_lease_gives_nothing_before_that_slot(
     any_server: Server,
 ) -> None:
