@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -281,4 +282,64 @@ LOGIN = Scenario(
     lambda world: Truth({("member", str(n)): (1, {"n": str(n)}) for n in (1, 2, 3)}, dict.fromkeys(CLUB, DONE)),
 )  # fmt: skip
 
-AUTHORED = [HANDED, TAKEN_AWAY, TOKENS, TOKENS_AGAIN, REQUIRED, REJECTED, HEALED, POSTED, LOGIN]
+# -- a redirect within a lease (a kill repeats both requests), and what is not there any more
+
+
+def _bounces(website: Website, path: str) -> Any:
+    """Sends each visitor back once."""
+    website.memory["bounced"] = not website.memory.get("bounced")
+    return "/b" if website.memory["bounced"] else '<a href="/p/1">'
+
+
+def _bouncing() -> Site:
+    site = _site(f"{HOME}/b")
+
+    @site.page("/b")
+    def bouncing(page: Page) -> Any:
+        yield Record("page", "b", {})
+        yield from page.links()
+
+    return site
+
+
+BOUNCED = Scenario(
+    "a redirect to the same page", lambda: _world({"/b": _bounces, "/p/1": "<p>"}, _bouncing()), crawl,
+    lambda world: Truth({("page", "b"): (1, {})}, {"/b": DONE, "/p/1": DONE}, requests=Counter({"/b": 3, "/p/1": 1})),  # a kill repeats both
+)  # fmt: skip
+
+
+def _listings() -> Site:
+    site = _site(f"{HOME}/", f"{HOME}/l/1", f"{HOME}/l/2", f"{HOME}/x")
+
+    @site.page("/l/{n}", complete=True)
+    def listing(page: Page) -> Any:
+        for name in page.all("li"):
+            yield Record("thing", name, {})
+
+    @site.page("/x")
+    def thing(page: Page) -> Any:
+        yield Record("thing", "x", {})
+
+    return site
+
+
+SHARED = {"/": "<p>", "/l/1": "<li>a</li><li>b</li>", "/l/2": "<li>b</li><li>c</li>", "/x": "<p>"}
+
+
+def _two_rounds(world: World, token: str) -> None:
+    for round_ in (2, 3):
+        crawl(world, token, round_=round_)
+
+
+VANISHED = Scenario(
+    "what is not there any more",
+    lambda: _after_a_round(_world(SHARED, _listings()), _l_1="<li>b</li>", _l_2=410, _x="/"),
+    _two_rounds,
+    lambda world: Truth(
+        {("thing", "a"): (2, None), ("thing", "b"): (1, {}), ("thing", "c"): (2, None), ("thing", "x"): (2, None)},
+        {"/": DONE, "/l/1": DONE, "/l/2": "gone", "/x": "gone"},
+        requests=Counter(dict.fromkeys(SHARED, 2)),
+    ),
+)  # fmt: skip
+
+AUTHORED = [BOUNCED, VANISHED, HANDED, TAKEN_AWAY, TOKENS, TOKENS_AGAIN, REQUIRED, REJECTED, HEALED, POSTED, LOGIN]
