@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,16 +15,17 @@ from limpet_store.errors import URLRejected
 
 MOST_BYTES = 500 * 1024  # what is read of it; the RFC's own limit
 MOST_REDIRECTS = 5
-LONGEST_DELAY = 60.0  # seconds; a longer Crawl-delay is taken as this
+LONGEST_DELAY = 60  # seconds; a longer Crawl-delay is taken as this
 OPEN_HEADERS = frozenset({"user-agent", "accept", "accept-encoding"})
-BOM = b"\xef\xbb\xbf"
+CONTACT = re.compile(r"\S*(://|@)\S*")  # in a User-Agent: how to reach somebody, which is nobody's name
+BOMS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 class RobotsCache:
     """The parsed rules of the hosts that this worker has met, by when they were fetched."""
 
     def __init__(self, user_agent: str, load: Callable[[int], str | None], *, obey: bool = True) -> None:
-        self._agent = user_agent
+        self._agent = named(user_agent)
         self._load = load
         self._obey = obey
         self._rules: dict[int, tuple[int, Protego]] = {}
@@ -42,14 +44,25 @@ class RobotsCache:
         return bool(self._rules[host][1].can_fetch(url, self._agent))
 
 
+def named(user_agent: str) -> str:
+    """A User-Agent by which its group is looked for: its product tokens, without a contact's URL or address."""
+    return CONTACT.sub("", user_agent)
+
+
 def rules_text(body: bytes) -> str:
-    """The rules as text: the first 500 KiB, without a BOM, which would hide the first line."""
-    return body[:MOST_BYTES].removeprefix(BOM).decode("utf-8", "replace").replace("\0", "")
+    """The rules as text: the first 500 KiB, without a BOM, which would hide the first line.
+
+    It is UTF-8 (RFC 9309 2.2), or what its BOM says. Without the NULs UTF-16 that has none can be read as well. What
+    is no robots.txt at all (a page in HTML, an image) has no rules, and so forbids nothing.
+    """
+    body = body[:MOST_BYTES]
+    mark, encoding = next(((m, name) for m, name in BOMS.items() if body.startswith(m)), (b"", "utf-8"))
+    return body.removeprefix(mark).decode(encoding, "replace").replace("\0", "")
 
 
 def allows(rules: str, url: str, user_agent: str) -> bool:
     """Whether these rules let this agent fetch the URL."""
-    return bool(Protego.parse(rules).can_fetch(url, user_agent))
+    return bool(Protego.parse(rules).can_fetch(url, named(user_agent)))
 
 
 def sitemaps(rules: str) -> list[str]:
@@ -58,9 +71,14 @@ def sitemaps(rules: str) -> list[str]:
 
 
 def crawl_delay(rules: str, user_agent: str) -> int:
-    """The Crawl-delay for this agent in milliseconds, capped; 0 where there is none."""
-    delay = Protego.parse(rules).crawl_delay(user_agent)
-    return round(min(float(delay), LONGEST_DELAY) * 1000) if delay and delay > 0 else 0
+    """What Crawl-delay or Request-rate ask of this agent in milliseconds, the longer of them, capped; 0 where neither
+    does. A value that is no number above 0 asks for nothing, and the hours of a rate are left out: it holds always."""
+    parsed, agent = Protego.parse(rules), named(user_agent)
+    rate = parsed.request_rate(agent)
+    asked = [parsed.crawl_delay(agent) or 0.0]
+    if rate:
+        asked.append(min(rate.seconds, LONGEST_DELAY * rate.requests) / rate.requests)
+    return round(max(0.0, min(max(asked), LONGEST_DELAY)) * 1000)
 
 
 def fetch(http: Http, request: Request, deadline: float) -> Response:

@@ -48,6 +48,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 Start = Callable[[dict[str, Answer]], Site]
+AGENT = "limpet/0.1.0 (+https://operator.example/bot)"
+FORBID = "User-agent: *\r\nDisallow: /private\r\n"
 
 
 @pytest.fixture
@@ -125,3 +127,92 @@ def test_a_private_host_is_not_asked_and_has_no_rules(start: Start) -> None:
 def test_a_robots_txt_that_cannot_be_had_now_is_a_failure() -> None:
     with pytest.raises(FetchFailed, match="refused"):
         robots.fetch(Transport(), asked("http://127.0.0.1:1"), 10)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        FORBID.encode(),
+        FORBID.encode("utf-8-sig"),
+        FORBID.encode("utf-16"),
+        b"\xfe\xff" + FORBID.encode("utf-16-be"),
+        FORBID.encode("utf-16-le"),
+        FORBID.encode("utf-16") + b"\xd8",
+        FORBID.replace("\r\n", "\r").encode(),
+        b"<!doctype html>\n" + FORBID.encode(),
+        b"\xc3\x28\xff\n" + FORBID.encode(),
+    ],
+    ids=["UTF-8", "BOM", "UTF-16", "UTF-16BE", "no BOM", "cut", "CR", "after HTML", "after rubbish"],
+)
+def test_rules_are_found_in_whatever_they_are_written(body: bytes) -> None:
+    rules = robots.rules_text(body)
+    assert not robots.allows(rules, "http://h.example/private/x", AGENT)
+    assert robots.allows(rules, "http://h.example/public", AGENT)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html><h1>Not here</h1></html>", bytes(range(256)) * 40, b"\xff\xfe\x00\xd8" * 99]
+)
+def test_what_is_no_robots_txt_forbids_nothing_and_asks_for_nothing(body: bytes) -> None:
+    rules = robots.rules_text(body)
+    assert robots.allows(rules, "http://h.example/private/x", AGENT)
+    assert robots.crawl_delay(rules, AGENT) == 0
+    assert robots.sitemaps(rules) == []
+
+
+def test_what_stands_after_the_first_500_kib_is_not_read() -> None:
+    filling = b"# filling\n" * 52_000
+    text = robots.rules_text(b"User-agent: *\nDisallow: /early\n" + filling + b"Disallow: /late\n")
+    assert not robots.allows(text, "http://h.example/early", AGENT)
+    assert robots.allows(text, "http://h.example/late", AGENT)
+
+
+@pytest.mark.parametrize(
+    ("group", "ours"),
+    [
+        ("limpet", True),
+        ("LIMPET", True),
+        ("limpet*", True),
+        ("limpets", False),
+        ("operator", False),
+        ("bot", False),
+        ("pet", False),
+    ],
+)
+def test_the_group_of_our_product_token_is_ours(group: str, ours: bool) -> None:
+    rules = f"User-agent: {group}\nDisallow: /private\n\nUser-agent: *\nDisallow: /everybody\n"
+    assert robots.allows(rules, "http://h.example/private", AGENT) != ours
+    assert robots.allows(rules, "http://h.example/everybody", AGENT) == ours
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Crawl-delay: 2", 2_000),
+        ("Crawl-delay: 0.25", 250),
+        ("Crawl-delay: 86400", 60_000),
+        ("Crawl-delay: 1e400", 0),
+        ("Crawl-delay: -5", 0),
+        ("Crawl-delay: nan", 0),
+        ("Crawl-delay: soon", 0),
+        ("Crawl-delay:", 0),
+        ("Request-rate: 1/10", 10_000),
+        ("Request-rate: 2/1m 0600-0845", 30_000),
+        ("Request-rate: 0/5", 0),
+        ("Request-rate: 5", 0),
+        ("Request-rate: 1/" + "9" * 400, 60_000),
+        ("Crawl-delay: 2\nRequest-rate: 1/5", 5_000),
+    ],
+)
+def test_odd_delays_are_tamed(line: str, expected: int) -> None:
+    assert robots.crawl_delay(f"User-agent: *\n{line}\nDisallow:\n", AGENT) == expected
+
+
+@pytest.mark.usefixtures("public_loopback")
+@pytest.mark.parametrize(("hops", "status"), [(5, 200), (6, 404)])
+def test_five_redirects_are_followed_and_the_sixth_is_one_too_many(
+    start: Start, hops: int, status: int
+) -> None:
+    steps = {f"/{n}": moved(f"/{n + 1}") for n in range(1, hops)}
+    site = start({"/robots.txt": moved("/1"), **steps, f"/{hops}": (200, {}, b"User-agent: *")})
+    assert robots.fetch(Transport(), asked(site.url), 10).status == status
