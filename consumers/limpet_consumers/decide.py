@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
 
@@ -114,7 +115,8 @@ def retry_after(value: str | None, now_ms: int) -> int | None:
     if text.isascii() and text.isdigit():
         return int(text[:9]) * 1000
     try:
-        wait = round(parsedate_to_datetime(text).timestamp() * 1000) - now_ms
+        at = parsedate_to_datetime(text)
+        wait = round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000) - now_ms
     except (ValueError, TypeError, OverflowError):
         return None
     return wait if wait > 0 else None
