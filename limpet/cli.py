@@ -145,10 +145,17 @@ def place_options(command: F) -> F:
     return command
 
 
+def robots_option(command: F) -> F:
+    """For those that work on a crawl."""
+    return click.option(
+        "--ignore-robots", is_flag=True, help="Fetch what robots.txt forbids, and do not read it."
+    )(command)
+
+
 def flags_of(options: dict[str, Any]) -> dict[str, Any]:
     """The place options out of a command's options; sets up logging on the way."""
     set_up_logging(bool(options.pop("verbose", False)))
-    return {name: options.pop(name, None) for name in ("home", "redis_url", "store_path")}
+    return {name: options.pop(name, None) for name in ("home", "redis_url", "store_path", "ignore_robots")}
 
 
 def set_up_logging(verbose: bool) -> None:
@@ -187,4 +194,13 @@ def hush() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-__all__ = ["flags_of", "limpet", "main", "optional_site_argument", "place_options", "say", "site_argument"]
+__all__ = [
+    "flags_of",
+    "limpet",
+    "main",
+    "optional_site_argument",
+    "place_options",
+    "robots_option",
+    "say",
+    "site_argument",
+]

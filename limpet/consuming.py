@@ -17,6 +17,8 @@ class Consume(Crawl):
         self._until_done = until_done
 
     def _prepare(self) -> bool:
+        if self.engine.ignores_robots:
+            self._follow()
         self._lift()
         self._say_changed_code()
         return True

@@ -59,6 +59,8 @@ class Crawl:
         """Crawl; returns how it ended."""
         engine = self.engine
         say(f"{engine.site.name}: state in {engine.place}")
+        if engine.ignores_robots:
+            say("robots.txt is neither read nor obeyed (--ignore-robots)")
         _ = engine.server
         engine.presence()
         ended = engine.recover()
@@ -81,7 +83,7 @@ class Crawl:
         added = enqueue.seeds(store, entries, engine.rules, now=engine.now(), bounds=bounds)
         for reason, count in sorted(added.left_out.items()):
             say(f"{counted(count, 'seed')} left out: {reason}")
-        store.follow(engine.rules, now=engine.now())
+        self._follow()
         self._lift()
         again = sample.choose(store, self.wish.sample, engine.now())
         if again:
@@ -98,6 +100,11 @@ class Crawl:
                 return False
         self._make_due()
         return True
+
+    def _follow(self) -> None:
+        """What the site says of hosts by now is in force before anything is leased."""
+        if self.store.follow(self.engine.rules, now=self.engine.now()):
+            self.engine.relay()
 
     def _lift(self) -> None:
         """Somebody has looked: logins that failed are tried again."""

@@ -44,6 +44,10 @@ class Engine:
         self.settings = settings.load(self.site.name, site_file, flags=flags)
         if self.settings.contact:
             self.site.reach(self.settings.contact)
+        if self.ignores_robots:
+            if self.site.sitemaps is True:
+                raise UsageError("--ignore-robots: sitemaps=True asks robots.txt for them; name the sitemaps")
+            self.site.robots = False
         bundle = self.settings.ca_bundle
         self.site.go_through(self.settings.proxy, str(bundle) if bundle else None)
         self.rules = HostRules(
@@ -61,6 +65,11 @@ class Engine:
     def close(self) -> None:
         """Leave: connections first, the embedded server last, if nobody else uses it."""
         self._left.close()
+
+    @property
+    def ignores_robots(self) -> bool:
+        """Whether this command was told to, whatever the site file says."""
+        return bool(self.flags.get("ignore_robots"))
 
     # -- the store
 
@@ -221,7 +230,8 @@ def worker_flags(engine: Engine) -> list[str]:
     chosen = engine.settings
     if chosen.redis_url is None and not chosen.home.exists():
         raise StoreUnavailable(f"{chosen.home} is gone")
-    return ["--home", str(chosen.home), "--store", str(chosen.store_path)]
+    places = ["--home", str(chosen.home), "--store", str(chosen.store_path)]
+    return [*places, "--ignore-robots"] if engine.ignores_robots else places
 
 
 def worker_environ(engine: Engine) -> dict[str, str]:

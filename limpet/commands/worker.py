@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from limpet import job
-from limpet.cli import flags_of, place_options, site_argument
+from limpet.cli import flags_of, place_options, robots_option, site_argument
 from limpet.engine import Engine
 from limpet_consumers.entry import run_worker
 from limpet_consumers.process import die_with_parent
@@ -26,6 +26,7 @@ from limpet_store.valkey import ensure_server
 @click.option("--last-fence", type=int)
 @click.option("--name", required=True)
 @click.option("--parent", type=int, required=True)
+@robots_option
 @place_options
 def command(
     site_file: Path,
