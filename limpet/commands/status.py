@@ -51,5 +51,7 @@ def command(site_file: Path | None, machine: bool, check: bool, problems: bool, 
 
 
 def _list_problems(store: Store) -> None:
-    for found in chain(trouble.dead(store), trouble.failing(store), trouble.rejected(store)):
+    for found in chain(
+        trouble.dead(store), trouble.failing(store), trouble.missed(store), trouble.rejected(store)
+    ):
         click.echo(json.dumps(found, ensure_ascii=False))

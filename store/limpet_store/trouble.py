@@ -1,4 +1,4 @@
-"""What went wrong on a crawl, one by one: pages that are dead or failing, and records that were rejected."""
+"""What went wrong on a crawl, one by one: pages that are dead, failing or missed, and records that were rejected."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from limpet_store.store import Store
 CHUNK = 500  # rows in one read
 DEAD = """SELECT id, url, reason, status, error, parent FROM pages NOT INDEXED
 WHERE state = 'dead' AND id > ? ORDER BY id LIMIT ?"""
-FAILING = """SELECT id, url, failures, error, due_at FROM pages INDEXED BY pages_failing
+FAILING = """SELECT id, url, reason, failures, error, due_at FROM pages INDEXED BY pages_failing
 WHERE state = 'pending' AND failures > 0 AND id > ? ORDER BY id LIMIT ?"""
+MISSED = """SELECT id, url, status, error, missed_at FROM pages INDEXED BY pages_missed
+WHERE missed IS NOT NULL AND state IN ('done', 'alias') AND id > ? ORDER BY id LIMIT ?"""
 REJECTED = """SELECT r.page, r.n, p.url, r.type, r.key, r.field, r.reason, r.value FROM rejections r
 JOIN pages p ON p.id = r.page WHERE (r.page, r.n) > (?, ?) ORDER BY r.page, r.n LIMIT ?"""
 
@@ -37,13 +39,29 @@ def failing(store: Store) -> Iterator[dict[str, Any]]:
     """Every page that failed and is tried again: when, and why it failed."""
     last = 0
     while rows := store.db.rows(FAILING, (last, CHUNK)):
-        for id_, url, failures, error, due in rows:
+        for id_, url, reason, failures, error, due in rows:
             yield {
                 "kind": "failing page",
                 "url": url,
+                "reason": reason,
                 "failures": failures,
                 "error": error,
                 "due": rfc3339(due),
+            }
+            last = id_
+
+
+def missed(store: Store) -> Iterator[dict[str, Any]]:
+    """Every page that was not found at a first look, since when, and how that showed."""
+    last = 0
+    while rows := store.db.rows(MISSED, (last, CHUNK)):
+        for id_, url, status, error, since in rows:
+            yield {
+                "kind": "missed page",
+                "url": url,
+                "status": status,
+                "error": error,
+                "since": rfc3339(since),
             }
             last = id_
 

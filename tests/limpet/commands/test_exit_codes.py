@@ -163,7 +163,7 @@ def test_a_dead_page_ends_with_3(shop: ShopServer, tmp_path: Path) -> None:
     ran = limpet("crawl", site, "--workers", 1)
 
     assert ran.code == 3
-    assert "1 page dead (failed), e.g. " in ran.err
+    assert "1 page dead (handler), e.g. " in ran.err
     assert limpet("status", site, "--check").code == 3
     assert limpet("status", site).code == 0
 

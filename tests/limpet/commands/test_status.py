@@ -17,7 +17,8 @@ from limpet.demo.shop import ShopServer
 from limpet.engine import Engine
 
 FIELDS = [
-    "crawl", "site_file", "store", "at", "problems", "pages", "sitemaps", "dead", "failing", "in_flight", "next_due",
+    "crawl", "site_file", "store", "at", "problems", "pages", "sitemaps", "dead", "failing",
+    "failing_by_reason", "missed", "in_flight", "next_due",
     "records", "versions", "rejected", "unmatched", "stale", "requests", "repeat_rate", "round", "hosts_total", "hosts",
     "workers", "redis", "lag",
 ]  # fmt: skip
@@ -242,7 +243,8 @@ def test_every_problem_is_listed_with_its_url_and_reason(crawled: Path) -> None:
     edit(
         crawled,
         "UPDATE pages SET state = 'dead', reason = 'failed', error = 'HTTP status 500', status = 500 WHERE id = 3",
-        "UPDATE pages SET state = 'pending', failures = 2, error = 'time-out' WHERE id = 4",
+        "UPDATE pages SET state = 'pending', failures = 2, error = 'slow', reason = 'time-out' WHERE id = 4",
+        "UPDATE pages SET missed = 1, missed_at = 0, status = 404 WHERE id = 5",
         "INSERT INTO rejections VALUES (2, 0, 'product', 'k', 'price', 'no price', '', 0)",
     )
 
@@ -253,7 +255,9 @@ def test_every_problem_is_listed_with_its_url_and_reason(crawled: Path) -> None:
         (problem["kind"], problem["url"], problem["reason"]) for problem in found if "reason" in problem
     ] == [
         ("dead page", urls[3], "failed"),
+        ("failing page", urls[4], "time-out"),
         ("rejected record", urls[2], "no price"),
     ]
     assert found[0]["linked_from"] in urls.values()
-    assert (found[1]["url"], found[1]["failures"], found[1]["error"]) == (urls[4], 2, "time-out")
+    assert (found[1]["url"], found[1]["failures"], found[1]["error"]) == (urls[4], 2, "slow")
+    assert (found[2]["kind"], found[2]["url"], found[2]["status"]) == ("missed page", urls[5], 404)
