@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import http.client
 import io
+import re
 
 MOST_HEADERS = 262_144  # bytes of one response's headers; of lines there may be 100, http.client's own bound
 BLANK = (b"\r\n", b"\n")
+HEADER = re.compile(rb"[!-9;-~]+:")  # what the parser takes for one
 
 
 class CutShort(http.client.HTTPException):
@@ -27,6 +29,7 @@ class Lines(io.BufferedReader):
 
     inside_headers = False
     _taken = 0
+    _kept = False  # the line before
 
     def readline(self, size: int | None = -1, /) -> bytes:
         """As any reader's. Raises CutShort and HeadersTooLarge."""
@@ -39,7 +42,7 @@ class Lines(io.BufferedReader):
 
     def headers_begin(self) -> None:
         """From here on to an empty line come headers."""
-        self.inside_headers, self._taken = True, 0
+        self.inside_headers, self._taken, self._kept = True, 0, False
 
     def _is_header(self, line: bytes) -> bool:
         """Whether it is one, or ends them. One that is neither is left out, as by browsers; the parser would leave out
@@ -50,4 +53,6 @@ class Lines(io.BufferedReader):
         if line in BLANK:
             self.inside_headers = False
             return True
-        return b":" in line or line[:1] in b" \t"
+        if line[0] not in b" \t":  # else it goes on with the line before
+            self._kept = HEADER.match(line) is not None
+        return self._kept

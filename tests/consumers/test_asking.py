@@ -139,12 +139,14 @@ URL = "{}?token=top-secret-value"
     [
         b"", b"HTTP/1.1 2", b"HTTP/1.1 200 OK\r\nX: 1", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx",
         b"SSH-2.0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n folded\r\n: none\r\na b: c\r\n more\r\nContent-Length: 9\r\n\r\nx",
         b"HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nx", b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 200 + b"\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nx",
     ],
 )  # fmt: skip
 def test_no_failure_quotes_the_url_and_nothing_logs_it(raw: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
     with serving(lambda peer: peer.sendall(raw)) as (url, _), pytest.raises(FetchFailed) as failure:
         Transport().fetch(Request(URL.format(url), private=True), 5)
     told = f"{failure.value} {failure.value.reason} {caplog.text}"

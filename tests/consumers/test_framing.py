@@ -81,7 +81,8 @@ def test_what_is_odd_and_clear_is_read(raw: bytes) -> None:
 
 
 def test_a_malformed_header_line_costs_that_line_alone() -> None:
-    response = fetch(OK + b"X-One: 1\r\nmalformed\r\nX-Two: 2\r\n" + FIVE)
+    malformed = b" folded first\r\nmalformed\r\n: no name\r\na blank: in it\r\n and its next line\r\n"
+    response = fetch(OK + b" first\r\nX-One: 1\r\n" + malformed[1:] + b"X-Two: 2\r\n" + FIVE)
     assert (response.headers["x-one"], response.headers["x-two"]) == ("1", "2")
 
 
