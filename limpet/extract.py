@@ -15,6 +15,7 @@ from limpet.missing import MissingValue
 from limpet.page import Page
 from limpet.shapes import Shapes
 from limpet_store.errors import ExtractError
+from limpet_store.failures import HANDLER, TOO_MANY_LINKS
 from limpet_store.items import Extracted, Link, Record, Rejection
 
 Handler = Callable[[Page], Any]
@@ -85,7 +86,8 @@ class _Basket:
             return
         if len(self.links) >= self.max_links:
             raise ExtractError(
-                f"{self.name}: links to more than {self.max_links} pages; see tune(max_links=)"
+                f"{self.name}: links to more than {self.max_links} pages; see tune(max_links=)",
+                TOO_MANY_LINKS,
             )
         if page in self.links:  # it collects what each link hands down
             page = (*page, len(self.links))
@@ -117,7 +119,8 @@ def _items(name: str, handler: Handler, page: Page, shapes: Shapes) -> Iterator[
             yield rejection
             return
         # sys.exit() is the handler's failure, not the end of its worker
-        raise ExtractError(_story(name, handler, page, error)) from error
+        kind = error.kind if isinstance(error, ExtractError) else HANDLER
+        raise ExtractError(_story(name, handler, page, error), kind) from error
 
 
 def _iterable(given: Any) -> Iterable[object]:

@@ -13,21 +13,27 @@ from typing import Any
 from lxml import etree
 from parsel.csstranslator import GenericTranslator, HTMLTranslator
 
-from limpet import encoding
+from limpet import encoding, kinds
+from limpet.bounds import DEFAULT, Bounds
 from limpet_store.errors import ExtractError
+from limpet_store.failures import UNREADABLE
 
 _LIMIT = etree.ErrorTypes.ERR_RESOURCE_LIMIT
 _html = HTMLTranslator()
 _xml = GenericTranslator()  # type: ignore[no-untyped-call,unused-ignore]
 
 
-def parse(body: bytes, content_type: str = "") -> Any:
+def parse(body: bytes, content_type: str = "", bounds: Bounds = DEFAULT) -> Any:
     """The root element of `body`; an empty document for an empty body.
 
-    Raises ExtractError for XML that is not well-formed and for a document nested deeper than libxml2 goes
-    (about 2,000 levels). Entities are not expanded and nothing is loaded from outside.
+    Raises ExtractError, before anything is parsed, for what is no markup and for what is over `bounds`; and for
+    XML that is not well-formed and a document nested deeper than libxml2 goes (about 2,000 levels). Entities are
+    not expanded and nothing is loaded from outside.
     """
+    if why := kinds.no_markup(body, content_type):
+        raise ExtractError(f"no HTML or XML, but {why}", UNREADABLE)
     source = _clean_utf8(body, content_type)
+    bounds.check(source)
     return _parse_xml(source) if encoding.is_xml(content_type) else _parse_html(source)
 
 
@@ -62,7 +68,7 @@ def _parse_html(source: bytes) -> Any:
 
 
 def _too_deep() -> ExtractError:
-    return ExtractError("the document is nested too deeply: the parser would cut it")
+    return ExtractError("the document is nested too deeply: the parser would cut it", UNREADABLE)
 
 
 def _parse_xml(source: bytes) -> Any:
@@ -72,7 +78,7 @@ def _parse_xml(source: bytes) -> Any:
     try:
         return etree.fromstring(source, parser)
     except etree.XMLSyntaxError as error:
-        raise ExtractError(f"not well-formed XML: {error}") from error
+        raise ExtractError(f"not well-formed XML: {error}", UNREADABLE) from error
 
 
 @lru_cache(maxsize=1024)

@@ -18,9 +18,10 @@ from typing import Any, TypeVar, Unpack, overload
 
 from parsel import Selector, SelectorList
 
-from limpet import arguments, encoding, links, markup, requesting
+from limpet import arguments, bounds, encoding, kinds, links, markup, requesting
 from limpet.missing import Missing, MissingValue
 from limpet_store.errors import ExtractError
+from limpet_store.failures import UNREADABLE
 from limpet_store.items import JSON, Fetched, Link
 
 TYPE_CHECKING = False  # as in `typing`; what reads values is imported when the first is read
@@ -55,6 +56,7 @@ class Page:
         self.missing: list[str] = []  # selectors of `one` that found nothing
         self.cut = False  # its handler ended early
         self.unread: list[str] = []  # what could not be read where a handler looked in vain
+        self.bounds = bounds.DEFAULT
 
     def __repr__(self) -> str:
         return f"<Page {self.url}>"
@@ -77,12 +79,17 @@ class Page:
         return encoding.decode(self.body, self._content_type)
 
     def json(self) -> JSON:
-        """The body as JSON. Raises ExtractError when it is none."""
+        """The body as JSON, in the encoding that its header, its BOM or its first bytes say. Raises ExtractError when
+        it is none, and for NaN and Infinity, which JSON has not."""
         codec = encoding.header_codec(self._content_type)
+        body = self.body.removeprefix(b"\xef\xbb\xbf")
         try:
-            return json.loads(self.body.decode(codec).removeprefix("\ufeff") if codec else self.body)
-        except ValueError as error:
-            raise ExtractError(f"not JSON: {error}") from error
+            text = (
+                body if len(body) < len(self.body) or not codec else body.decode(codec).removeprefix("\ufeff")
+            )
+            return json.loads(text, parse_constant=_no_json)
+        except (ValueError, RecursionError) as error:
+            raise ExtractError(f"not JSON: {error}", UNREADABLE) from error
 
     @overload
     def pick(self, path: str, *, of: JSON = _WHOLE) -> JSON: ...
@@ -118,7 +125,8 @@ class Page:
 
     @cached_property
     def selector(self) -> Selector:
-        """The whole document as a parsel selector. Raises ExtractError when the parser would cut it."""
+        """The whole document as a parsel selector. Raises ExtractError for what is no HTML or XML (a PDF, a picture,
+        JSON, plain text), for what the parser would cut, and for more elements or links than `site.tune` allows."""
         return Selector(root=self._root, type="xml" if self._is_xml else "html")
 
     def css(self, css: str) -> SelectorList[Selector]:
@@ -415,8 +423,10 @@ class Page:
     def base(self) -> str:
         """The URL that relative links start from: that of the first `<base href>`, else the page's own (with
         `follow="inline"` the one that its redirects led to)."""
-        found = () if self._is_xml else markup.select("base::attr(href)", False)(self._root)
         own = self._answered or self.url
+        if self._is_xml or kinds.no_markup(self.body, self._content_type):
+            return own
+        found = markup.select("base::attr(href)", False)(self._root)
         url, reason = links.resolve(own, found[0]) if found else ("", "")
         return own if reason is not None else url
 
@@ -450,7 +460,11 @@ class Page:
 
     @cached_property
     def _root(self) -> Any:
-        return markup.parse(self.body, self._content_type)
+        return markup.parse(self.body, self._content_type, self.bounds)
+
+
+def _no_json(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
 
 
 def _path(text: str) -> Callable[[JSON], JSON]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from limpet import access, bounding, extract, seeding, shapes
+from limpet import access, bounding, bounds, extract, seeding, shapes
 from limpet.handlers import Handlers
 from limpet.page import Page
 from limpet.patterns import Pattern
@@ -283,6 +283,7 @@ class Site:
             raise ExtractError(f"{page.handler}: the site has no handler of this name any more")
         _, params = self.route(page.handler, page.url)
         seen = view(page, params)
+        seen.bounds = bounds.of(self.knobs)
         return extract.run(page.handler, handler, seen, self._handlers, self.knobs.max_links, self.shapes)
 
     def route(self, handler: str, url: str) -> tuple[str, Mapping[str, str]]:

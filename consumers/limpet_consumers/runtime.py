@@ -29,6 +29,7 @@ class Knobs:
     max_body: int = 10_000_000  # bytes after decoding
     unframed: bool = False  # accept bodies that only the end of the connection ends: cut ones look the same
     max_links: int = 10_000  # per page; more is a failure of the page, never fewer links
+    max_elements: int = 250_000  # per page, before it is parsed: each costs 100 to 400 bytes
     max_sitemap: int = 50_000  # URLs in one sitemap, the protocol's limit; more is a failure, never fewer
     group: int = 4  # pages a worker attempts in one transaction where the host has no delay
     threads: int = 0  # fetches at a time in one worker; 0: by measured latency, at most 64
