@@ -5,6 +5,7 @@ from __future__ import annotations
 import http
 import http.client
 import io
+import re
 import socket
 import threading
 import time
@@ -21,12 +22,13 @@ from urllib3.exceptions import (
 )
 
 from limpet_consumers.dialing import dial
-from limpet_consumers.lines import Lines
+from limpet_consumers.lines import BLANK, BadChunk, CutShort, Lines
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-MOST_LINE = 65_537  # bytes of a line in an interim response; http.client's own bound
+MOST_LINE = 65_537  # bytes of a line that http.client does not ask for; its own bound
+CHUNK_SIZE = re.compile(rb"0*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n").fullmatch
 
 
 class Asked(threading.local):
@@ -84,12 +86,45 @@ class _Response(http.client.HTTPResponse):
         """http.client's: the status line, behind which headers come. It knows 100 alone of the interim responses (RFC
         9110, 15.2), so those are stepped over here; after 101 HTTP is over."""
         while True:
-            found: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]
+            try:
+                found: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]
+            except CutShort as cut:
+                if b"HTTP/".startswith(cut.begun):
+                    raise
+                raise http.client.BadStatusLine("") from None
             self.fp.headers_begin()
             if found[1] >= 200 or found[1] == http.HTTPStatus.SWITCHING_PROTOCOLS:
                 return found
             while self.fp.inside_headers:
                 self.fp.readline(MOST_LINE)
+
+    def _get_chunk_left(self) -> int | None:
+        """http.client's: the bytes left of a chunk, None behind the last. It takes any two bytes for a chunk's end;
+        then sizes that count characters, not bytes, make a shorter page."""
+        if self.chunk_left == 0:
+            if self._line(2) not in BLANK:
+                raise BadChunk
+            self.chunk_left = None
+        return super()._get_chunk_left()  # type: ignore[misc,no-any-return]
+
+    def _read_next_chunk_size(self) -> int:
+        """http.client's, which also takes what Python alone calls a number."""
+        size = CHUNK_SIZE(self._line(MOST_LINE))
+        if not size:
+            raise BadChunk
+        return int(size[1], 16)
+
+    def _line(self, most: int) -> bytes:
+        """The end of a chunk, or the size of one."""
+        try:
+            line = self.fp.readline(most)
+        except CutShort as cut:
+            if cut.begun.isalnum() or cut.begun == b"\r":
+                raise
+            raise BadChunk from None
+        if not line:
+            raise CutShort
+        return line
 
 
 class _Connection:

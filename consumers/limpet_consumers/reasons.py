@@ -36,6 +36,7 @@ PLAIN = {
     "CutShort": ("cut short inside a line or its headers", CUT_SHORT),
     "IncompleteRead": ("body cut short", CUT_SHORT),
     "InvalidChunkLength": ("body cut short", CUT_SHORT),
+    "BadChunk": ("chunks that do not fit their sizes", DAMAGED),
     "InvalidHeader": ("headers that contradict each other", DAMAGED),
     "BadStatusLine": ("not an HTTP response", DAMAGED),
     "UnknownProtocol": ("not an HTTP response", DAMAGED),

@@ -23,6 +23,8 @@ except ImportError:
 
 MOST_CODINGS = 3  # of one body; a server that packs twice by mistake is met
 TOO_FAR = "packed more than once, and too large in between"
+BETWEEN = 8_000_000  # bytes that a piece of a body may have between two codings
+MEMBER = b"\x1f\x8b"  # the first bytes of each member of gzip
 WINDOW = 23  # log2 of the bytes that a zstd stream may look back, the most of RFC 9659
 LIMITED = brotli is not None and hasattr(
     brotli.Decompressor, "can_accept_more_data"
@@ -54,7 +56,7 @@ class Zlib:
     def __init__(self, wbits: int) -> None:
         self._wbits = wbits
         self._stream: Any = None
-        self._head = b""
+        self._head = b""  # of a stream or member: too little yet to tell what it is
 
     @property
     def begun(self) -> bool:
@@ -62,20 +64,25 @@ class Zlib:
 
     @property
     def whole(self) -> bool:
-        return self._stream is not None and bool(self._stream.eof)
+        return self._stream is not None and bool(self._stream.eof) and not self._head
 
     def take(self, data: bytes, most: int) -> bytes:
         data = self._begin(self._head + data)
         parts: list[bytes] = []
         while data and most > 0:
-            if self._stream.eof:
-                if not data.startswith(b"\x1f\x8b"):
-                    break
-                self._stream = zlib.decompressobj(self._wbits)
+            if self._stream.eof and not self._next_member(data):
+                break
             parts.append(self._stream.decompress(data, most))
             most -= len(parts[-1])
             data = self._stream.unused_data or self._stream.unconsumed_tail
         return b"".join(parts)
+
+    def _next_member(self, data: bytes) -> bool:
+        if self._wbits == zlib.MAX_WBITS or not data.startswith(MEMBER):
+            self._head = data if self._wbits != zlib.MAX_WBITS and data == MEMBER[:1] else b""
+            return False
+        self._stream = zlib.decompressobj(self._wbits)
+        return True
 
     def _begin(self, data: bytes) -> bytes:
         """What is to be unpacked now; its first two bytes tell whether deflate has a header."""
@@ -161,8 +168,9 @@ class Chain:
 
     def take(self, data: bytes, most: int) -> bytes:
         for each in self._codings:
-            data = each.take(data, most)
-            if each is not self._codings[-1] and len(data) >= most:
+            last = each is self._codings[-1]
+            data = each.take(data, most if last else BETWEEN)
+            if not last and len(data) >= BETWEEN:
                 raise FetchFailed(TOO_FAR, host=False, final=True, kind=failures.UNPACKS_TOO_FAR)
         return data
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,6 +17,7 @@ from limpet_consumers.unpacking import unpacker
 from limpet_store import failures
 
 CHUNK = 65_536
+LENGTH = re.compile(r"[0-9]{1,18}").fullmatch  # of many more digits http.client makes no number
 RATIO = 200  # unpacked to packed
 RATIO_FROM = 1_000_000  # bytes unpacked; below, any ratio is fine
 
@@ -39,12 +42,25 @@ class Whole:
         try:
             headers = {name.lower(): value for name, value in response.headers.items()}
             if 300 <= response.status_code < 400:  # the headers say it all
-                return headers, self._rest(response, headers)
-            if response._content_consumed:  # type: ignore[attr-defined]  # by a hook of the user's session
-                return headers, self._taken(response.content, most)
-            return headers, self._body(response, headers, most)
+                return headers | _location(response), self._rest(response, headers)
+            try:
+                return headers, self._content(response, headers, most)
+            except (FetchFailed, zlib.error) as error:
+                if response.status_code < 400 or getattr(error, "kind", "") == failures.CUT_SHORT:
+                    raise
+                return (
+                    headers,
+                    b"",
+                )  # of an error the status counts, and when the host wants to be asked again
         finally:
             response.close()
+
+    def _content(self, response: requests.Response, headers: Mapping[str, str], most: int | None) -> bytes:
+        if response.status_code == 204:
+            return b""
+        if response._content_consumed:  # type: ignore[attr-defined]  # by a hook of the user's session
+            return self._taken(response.content, most)
+        return self._body(response, headers, most)
 
     def _rest(self, response: requests.Response, headers: Mapping[str, str]) -> bytes:
         """A short body that nobody needs, as it came, so that the connection can be kept; else none."""
@@ -76,7 +92,7 @@ class Whole:
         while data := response.raw.read1(CHUNK, decode_content=False):
             if unpack:
                 came += len(data)
-                data = unpack.take(data, limit - size + 1)
+                data = unpack.take(data, min(limit, max(RATIO_FROM, came * RATIO)) - size + 1)
             size += len(data)
             parts.append(data)
             if size > RATIO_FROM and size > came * RATIO and unpack:
@@ -105,14 +121,22 @@ def too_large(most: int) -> FetchFailed:
     return FetchFailed(f"body larger than {most} bytes", host=False, final=True, kind=failures.TOO_LARGE)
 
 
+def _location(response: requests.Response) -> dict[str, str]:
+    """Where a redirect leads: of several headers one value would be made. Raises FetchFailed when they differ."""
+    told = set(response.raw.headers.getlist("location"))
+    if len(told) > 1:
+        raise FetchFailed("redirects to several URLs", host=False, kind=failures.REDIRECT)
+    return {"location": told.pop()} if told else {}
+
+
 def _says_its_end(headers: Mapping[str, str]) -> bool:
     """Whether there are chunks or a length (RFC 9112, 6.3). Raises FetchFailed for what is neither: http.client takes
     it for a body that the end of the connection ends."""
     coding, length = headers.get("transfer-encoding"), headers.get("content-length")
-    if coding is not None and coding.strip().lower() != "chunked":
+    if coding is not None and coding.lower() != "chunked":  # to the letter, as http.client compares it
         raise FetchFailed(f"unknown transfer encoding {coding[:40]!r}", kind=failures.DAMAGED)
     if coding is None and length is not None:
         told = {each.strip() for each in length.split(",")}
-        if len(told) > 1 or not all(each.isascii() and each.isdigit() for each in told):
+        if len(told) > 1 or not all(LENGTH(each) for each in told):
             raise FetchFailed(f"Content-Length {length[:40]!r} is no length", kind=failures.DAMAGED)
     return coding is not None or length is not None

@@ -18,6 +18,12 @@ from limpet_store import failures
 
 OK = b"HTTP/1.1 200 OK\r\n"
 FIVE = b"Content-Length: 5\r\n\r\nhello"
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
+CHUNKS = b"\r\n5\r\nhello\r\n0\r\n\r\n"
+BAD_CHUNKS = [
+    size + b"\r\nhello\r\n0\r\n\r\n"
+    for size in (b"xyz", b"", b"-5", b"+5", b"0x5", b"0_5", b"5 5", b"4", b"f" * 99)
+]
 
 
 def fetch(raw: bytes, **options: object) -> Response:
@@ -36,7 +42,11 @@ def fetch(raw: bytes, **options: object) -> Response:
         (OK + b"Content-Length:\r\n\r\nhello", failures.DAMAGED),
         (OK + b"Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", failures.DAMAGED),
         (OK + b"Transfer-Encoding: identity\r\n\r\nhello", failures.DAMAGED),
-        (OK + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\nhello\r\n0\r\n\r\n", failures.CUT_SHORT),
+        *((OK + CHUNKED + body, failures.DAMAGED) for body in BAD_CHUNKS),
+        *((OK + b"Transfer-Encoding:" + odd + b"\r\n" + CHUNKS, failures.DAMAGED) for odd in
+          (b"", b"chunked\x0b", b"\r\n chunked", b"chunked\r\nTransfer-Encoding: chunked", b"chunked, gzip")),
+        (OK + b"Content-Length: +5\r\n\r\nhello", failures.DAMAGED),
+        (OK + b"Content-Length: " + b"9" * 5_000 + b"\r\n\r\nhello", failures.DAMAGED),
         (OK + b"\r\nhello", failures.UNFRAMED),
         (OK + b"Content-Encoding: gzip\r\n\r\n", failures.CUT_SHORT),
         (OK + b"Content-Encoding: snappy\r\n" + FIVE, failures.DAMAGED),
@@ -59,6 +69,14 @@ def test_what_cannot_be_understood_is_a_failure_of_its_kind(raw: bytes, kind: st
     assert failure.value.final is (kind == failures.HEADERS)
 
 
+def test_chunk_sizes_that_count_characters_make_no_shorter_page() -> None:
+    """The three bytes too many that are left of the first chunk look like its end and the last chunk's size."""
+    body = "€ 100".encode()
+    with pytest.raises(FetchFailed) as failure:
+        fetch(OK + CHUNKED + b"5\r\n" + body + b"\r\n0\r\n\r\n")
+    assert failure.value.kind == failures.DAMAGED
+
+
 @pytest.mark.parametrize(
     "raw",
     [
@@ -69,6 +87,11 @@ def test_what_cannot_be_understood_is_a_failure_of_its_kind(raw: bytes, kind: st
         OK + b"a line without a colon\r\n" + FIVE,
         OK + b"Folded: one\r\n two\r\n" + FIVE,
         OK + b"X-Latin: caf\xe9\r\n" + FIVE,
+        OK + b"Content-Length : 5 \t\r\n\r\nhello",
+        OK + b"Transfer-Encoding: chunked \r\n" + CHUNKS,
+        OK + b"transfer-encoding\t:chunked\r\n" + CHUNKS,
+        OK + CHUNKED + b"5  \r\nhello\r\n00 ;x\r\nTrailer: 1\r\n\r\n",
+        OK.replace(b"\r\n", b"\n") + CHUNKED.replace(b"\r\n", b"\n") + b"5\nhello\n0\n\n",
         b"HTTP/1.1 200 OK\n" + FIVE.replace(b"\r\n", b"\n"),
         b"HTTP/1.0 200 OK\r\n" + FIVE,
         b"HTTP/1.1 200\r\n" + FIVE,
@@ -84,6 +107,41 @@ def test_a_malformed_header_line_costs_that_line_alone() -> None:
     malformed = b" folded first\r\nmalformed\r\n: no name\r\na blank: in it\r\n and its next line\r\n"
     response = fetch(OK + b" first\r\nX-One: 1\r\n" + malformed[1:] + b"X-Two: 2\r\n" + FIVE)
     assert (response.headers["x-one"], response.headers["x-two"]) == ("1", "2")
+
+
+def test_a_carriage_return_inside_a_header_ends_none() -> None:
+    response = fetch(
+        OK + b"X-One: 1\rLocation: /evil\r\nX-Two: a\rb\r\nX-Three:\r\n \t\r\nX-Four: 4\r\n" + FIVE
+    )
+    assert "location" not in response.headers
+    assert [response.headers[name] for name in ("x-two", "x-three", "x-four")] == ["a b", "", "4"]
+
+
+def test_of_an_error_the_status_counts_and_its_headers() -> None:
+    """A host that wants to be left alone is left alone, whatever its error page is like."""
+    for body in (
+        b"Content-Encoding: gzip\r\n" + FIVE,
+        b"Content-Encoding: utf-8\r\n" + FIVE,
+        b"Content-Length: 5 bytes\r\n\r\nhello",
+        b"Content-Length: 200\r\n\r\n" + b"x" * 200,
+        b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(bytes(2_000_000)),
+    ):
+        response = fetch(b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\n" + body, max_body=100)
+        assert (response.status, response.headers["retry-after"], response.body) == (429, "7", b"")
+    with pytest.raises(FetchFailed):
+        fetch(b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 9\r\n\r\nhello")
+
+
+def test_where_nothing_may_follow_nothing_is_unpacked() -> None:
+    assert fetch(b"HTTP/1.1 204 No Content\r\nContent-Encoding: gzip\r\n\r\n").body == b""
+
+
+def test_a_redirect_that_names_two_targets_has_none() -> None:
+    twice = b"HTTP/1.1 302 Found\r\nLocation: /a\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n"
+    assert fetch(twice % b"/a").headers["location"] == "/a"
+    with pytest.raises(FetchFailed) as failure:
+        fetch(twice % b"/b")
+    assert failure.value.kind == failures.REDIRECT
 
 
 def test_interim_responses_without_end_end_at_the_deadline() -> None:
