@@ -55,11 +55,14 @@ def resolve(base: str, href: str, codec: str = "utf_8") -> tuple[str, str | None
     try:
         url = ada_url.join_url(base, _query_in(href, codec))
     except ValueError:
-        return "", "malformed"
+        return "", "" if _scheme(href) in _QUIET else "malformed"
     if url.startswith(("http://", "https://")):
         return url, None
-    scheme = url.partition(":")[0]
-    return "", "" if scheme in _QUIET else "scheme"
+    return "", "" if _scheme(url) in _QUIET else "scheme"
+
+
+def _scheme(url: str) -> str:
+    return url.partition(":")[0].lower()
 
 
 def _query_in(href: str, codec: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, Unpack, overload
 
 from parsel import Selector, SelectorList
 
-from limpet import arguments, bounds, encoding, kinds, links, markup, requesting
+from limpet import arguments, bounds, encoding, kinds, links, markup, outgoing, requesting
 from limpet.missing import Missing, MissingValue
 from limpet_store.errors import ExtractError
 from limpet_store.failures import UNREADABLE
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 V = TypeVar("V")
 Below = Selector | SelectorList[Selector]
+NOFOLLOW = links.NoLink(reason="nofollow")
 _REQUIRED: Any = object()
 _WHOLE: Any = object()  # the page's JSON; None is what a part of it may be
 
@@ -281,18 +282,37 @@ class Page:
 
     def links(
         self,
-        css: str = "a[href]",
+        css: str | None = None,
         *,
         to: str | Callable[..., Any] | None = None,
         data: JSON = None,
         priority: int = 0,
         merge: str | None = None,
+        frames: bool = False,
+        images: bool = False,
+        nofollow: bool = True,
     ) -> Iterator[Link]:
-        """A `link` for each match of `css` that has an `href`; `css` may end in `::attr(name)`."""
-        for found in markup.select(css, self._is_xml)(self._root):
+        """A `link` for each match of `css` that has an `href`; `css` may end in `::attr(name)`.
+
+        Without `css`: every `a` and `area`, `link rel=next` and `canonical`, and `meta` refreshes (not in `noscript`);
+        with `frames` the `src` of frames, with `images` the `src` and `srcset` of pictures. `nofollow=False` leaves out
+        what says `rel=nofollow`, or everything where the page says so of itself, and counts it.
+        """
+        more: dict[str, Any] = {"to": to, "data": data, "priority": priority, "merge": merge}
+        none = not nofollow and outgoing.vouches_for_none(self._root, self.headers.get("x-robots-tag", ""))
+        for href, unsure in self._hrefs(css, frames, images):
+            yield NOFOLLOW if none or (unsure and not nofollow) else self.link(href, **more)
+
+    def _hrefs(self, css: str | None, frames: bool, images: bool) -> Iterator[tuple[str, bool]]:
+        if css is None and not self._is_xml:
+            yield from outgoing.hrefs(self._root, frames=frames, images=images)
+            return
+        if frames or images:
+            raise ExtractError("page.links: frames and images are for HTML, and without a selector")
+        for found in markup.select(css or "a[href]", self._is_xml)(self._root):
             href = found if isinstance(found, str) else found.get("href")
             if href is not None:
-                yield self.link(href, to=to, data=data, priority=priority, merge=merge)
+                yield href, not isinstance(found, str) and outgoing.nofollow(found)
 
     def request(self, target: str | Below, **more: Unpack[arguments.Asked]) -> Link:
         """A page that is more than a GET of its URL: `page.request("/api", json={"q": "tea"}, safe=True, to=found)`.

@@ -78,13 +78,13 @@ class Watched(Page):
             self.nothing.append(Nothing("css", css, None))
         return found
 
-    def links(self, css: str = "a[href]", **more: Any) -> Iterator[Any]:
+    def links(self, css: str | None = None, **more: Any) -> Iterator[Any]:
         count = 0
         for link in super().links(css, **more):
             count += 1
             yield link
         if not count:
-            self.nothing.append(Nothing("links", css, None))
+            self.nothing.append(Nothing("links", css or "a[href]", None))
 
 
 class Watcher:
