@@ -9,7 +9,7 @@ from statistics import median
 from limpet_store.attempts import PageRow
 
 RECENT = 9  # answers of a host whose median counts
-ENOUGH = 3
+ENOUGH = 5
 MARKEDLY, AT_LEAST = 0.25, 50  # a pace is news when it differs by more than both: a share of it, milliseconds
 LONGEST = 60_000  # ms
 

@@ -74,9 +74,9 @@ def noted(*seconds: float) -> Paces:
 @pytest.mark.parametrize(
     ("seconds", "delay", "known", "news"),
     [
-        ([2, 2], 1_000, 0, None),  # too few
-        ([2, 2, 2], 1_000, 0, 2_000),
-        ([0.1, 2, 9], 1_000, 0, 2_000),
+        ([2] * 4, 1_000, 0, None),  # too few
+        ([2] * 5, 1_000, 0, 2_000),
+        ([0.1, 0.1, 2, 9, 9], 1_000, 0, 2_000),
         ([0.1] * 9, 1_000, 0, None),  # the delay is longer anyway
         ([2.1] * 9, 2_000, 2_000, None),  # nearly what is known
         ([0.1] * 9, 2_000, 2_000, 100),
@@ -92,11 +92,11 @@ def test_a_pace_is_news_when_the_median_differs_markedly(
 
 
 def test_each_host_has_a_pace_of_its_own() -> None:
-    assert noted(2, 2, 2).news(row(1_000, host=2)) is None
+    assert noted(*[2] * 9).news(row(1_000, host=2)) is None
 
 
 def test_a_host_that_answers_slowly_is_asked_no_faster_over_a_wipe_too(bench: Any) -> None:
-    made = bench(listing(4, replace(PRODUCT, wait=0.3)), delay=0.02)
+    made = bench(listing(6, replace(PRODUCT, wait=0.3)), delay=0.02)
     to_the_end(made)
     assert host_of(made, "delay", "pace") == (20, 300)
     assert told(made, "d") == 300
@@ -106,7 +106,7 @@ def test_a_host_that_answers_slowly_is_asked_no_faster_over_a_wipe_too(bench: An
 
 
 def test_a_host_without_a_delay_has_no_pace(bench: Any) -> None:
-    made = bench(listing(4, replace(PRODUCT, wait=0.3)))
+    made = bench(listing(6, replace(PRODUCT, wait=0.3)))
     made.crawl()
     assert host_of(made, "delay", "pace") == (0, 0)
 

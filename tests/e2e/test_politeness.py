@@ -147,7 +147,7 @@ def test_two_machines_keep_one_hosts_limits_over_twenty_kills_and_a_wipe(
     real_server: Server, valkey_url: str, tmp_path: Path
 ) -> None:
     choice, until = random.Random(7), time.monotonic() + 100
-    with slow_host(*[0.02] * 5, *[1.0] * 3) as host, two_machines(tmp_path, host, valkey_url) as machines:
+    with slow_host(*[0.02] * 9, *[1.0] * 3) as host, two_machines(tmp_path, host, valkey_url) as machines:
         for kill in range(KILLS):
             seen = len(host.spans)
             while len(host.spans) < seen + BETWEEN:
