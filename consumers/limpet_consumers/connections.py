@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 MOST_LINE = 65_537  # bytes of a line that http.client does not ask for; its own bound
 CHUNK_SIZE = re.compile(rb"0*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n").fullmatch
+CHUNK_BEGUN = re.compile(rb"[0-9A-Fa-f]*[ \t]*(?:;[^\n]*)?\r?").fullmatch  # or the end of a chunk
 
 
 class Asked(threading.local):
@@ -119,7 +120,7 @@ class _Response(http.client.HTTPResponse):
         try:
             line = self.fp.readline(most)
         except CutShort as cut:
-            if cut.begun.isalnum() or cut.begun == b"\r":
+            if CHUNK_BEGUN(cut.begun):
                 raise
             raise BadChunk from None
         if not line:

@@ -82,7 +82,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             if isinstance(given, BaseException)
             else next((arg for arg in inner.args if isinstance(arg, BaseException)), None)
         )
-        inner = nested or inner.__cause__ or inner.__context__
+        inner = nested or inner.__cause__ or (None if inner.__suppress_context__ else inner.__context__)
 
 
 def failure(error: BaseException, *, late: bool = False, proxy: str | None = None) -> FetchFailed:
