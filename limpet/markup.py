@@ -18,6 +18,7 @@ from limpet.bounds import DEFAULT, Bounds
 from limpet_store.errors import ExtractError
 from limpet_store.failures import UNREADABLE
 
+_INTERNAL: Any = "internal"  # which the stubs do not know
 _LIMIT = etree.ErrorTypes.ERR_RESOURCE_LIMIT
 _html = HTMLTranslator()
 _xml = GenericTranslator()  # type: ignore[no-untyped-call,unused-ignore]
@@ -27,8 +28,8 @@ def parse(body: bytes, content_type: str = "", bounds: Bounds = DEFAULT) -> Any:
     """The root element of `body`; an empty document for an empty body.
 
     Raises ExtractError, before anything is parsed, for what is no markup and for what is over `bounds`; and for
-    XML that is not well-formed and a document nested deeper than libxml2 goes (about 2,000 levels). Entities are
-    not expanded and nothing is loaded from outside.
+    XML that is not well-formed and a document nested deeper than libxml2 goes (about 2,000 levels). Entities of
+    XML are expanded, within a small factor, where the document itself says them; nothing is loaded from outside.
     """
     if why := kinds.no_markup(body, content_type):
         raise ExtractError(f"no HTML or XML, but {why}", UNREADABLE)
@@ -64,15 +65,46 @@ def _parse_html(source: bytes) -> Any:
             raise _too_deep() from error
     if any(entry.type == _LIMIT for entry in parser.error_log):
         raise _too_deep()
-    return etree.fromstring(b"<html/>", parser) if root is None else root
+    return etree.fromstring(b"<html/>", parser) if root is None else _whole(root)
+
+
+def _whole(root: Any) -> Any:
+    """What stands behind `</html>` belongs to the body, as in browsers; libxml2 makes another root of it."""
+    if (extra := root.getnext()) is not None:
+        body = root.find("body")
+        into = root if body is None else body
+        while extra is not None:
+            if isinstance(extra.tag, str):
+                _pour(extra, into)
+            extra = extra.getnext()
+    return root
+
+
+def _pour(html: Any, into: Any) -> None:
+    _add_text(into, html.text)
+    for child in list(html):
+        if child.tag in ("head", "body"):
+            _pour(child, into)
+            _add_text(into, child.tail)
+        else:
+            into.append(child)
+
+
+def _add_text(into: Any, text: str | None) -> None:
+    if text and len(into):
+        into[-1].tail = (into[-1].tail or "") + text
+    elif text:
+        into.text = (into.text or "") + text
 
 
 def _too_deep() -> ExtractError:
-    return ExtractError("the document is nested too deeply: the parser would cut it", UNREADABLE)
+    return ExtractError(
+        "the document is nested too deeply, or its doctype too long: the parser would cut it", UNREADABLE
+    )
 
 
 def _parse_xml(source: bytes) -> Any:
-    parser = etree.XMLParser(encoding="utf-8", huge_tree=True, resolve_entities=False, no_network=True)
+    parser = etree.XMLParser(encoding="utf-8", huge_tree=True, resolve_entities=_INTERNAL, no_network=True)
     if not source:
         return etree.fromstring(b"<empty/>", parser)
     try:
