@@ -16,6 +16,9 @@ from limpet_store.items import JSON, Record, Rejection
 
 MAX_HANDED_DOWN = 16_384  # bytes of a link's data as JSON
 MOST_SCHEMA = 2**31 - 1
+MOST_KEY = (
+    1_000  # characters of a key, or of each field of one: more is the text of an element that was not meant
+)
 NO_KEYS = frozenset({"nan", "NaN", "None", "null", "undefined"})
 _DEEPEST = 100
 _SHOWN = 200
@@ -202,6 +205,10 @@ def _one_key(value: Any) -> str | int:
     if not isinstance(value, str):
         raise Refused(f"key: {type(value).__name__} is neither a string nor an integer", value)
     word = _word(value, "key")
+    if len(word) > MOST_KEY:
+        raise Refused(f"key: {len(word):,} characters, at most {MOST_KEY:,}", word)
+    if not any(map(str.isprintable, word)):
+        raise Refused("key: nothing to be seen in it", word)
     if word in NO_KEYS:
         raise Refused(f"key: {word!r} is what a missing value looks like", value)
     return word

@@ -15,7 +15,6 @@ from limpet import clean
 from limpet_store.errors import ExtractError
 from limpet_store.items import Ask, Link
 
-MOST_KEY = 1_000  # characters
 MOST_PRIORITY = 1_000_000
 _NOT_ABSOLUTE = "not an absolute http or https URL; page.link() makes one"
 _BLANK = "\t\n\f\r "
@@ -111,8 +110,8 @@ def plain(link: Link) -> Link:
 def key(given: Any) -> str:
     """A page's identity. Raises Refused."""
     found = clean.text(given, "key") if isinstance(given, str) else ""
-    if not found.strip() or len(found) > MOST_KEY:
-        raise clean.Refused(f"key {clean.printable(given)!r}: a text of 1 to {MOST_KEY:,} characters")
+    if not found.strip() or len(found) > clean.MOST_KEY:
+        raise clean.Refused(f"key {clean.printable(given)!r}: a text of 1 to {clean.MOST_KEY:,} characters")
     return found
 
 

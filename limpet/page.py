@@ -132,7 +132,10 @@ class Page:
 
     def css(self, css: str) -> SelectorList[Selector]:
         """parsel's `css`."""
-        return self.selector.css(css)
+        try:
+            return self.selector.css(css)
+        except SyntaxError as error:  # cssselect's
+            raise _no_selector(css, error) from None
 
     def xpath(self, xpath: str, **variables: Any) -> SelectorList[Selector]:
         """parsel's `xpath`, with its `namespaces` and variables."""
@@ -154,7 +157,7 @@ class Page:
         a text of one NUL, and so does `re`, which may remove it: `re.sub("[^0-9]", "", value)` is "", and stored.
         """
         root = self._below(of)
-        found = markup.select(css, self._is_xml)(root) if root is not None else ()
+        found = self._select(css)(root) if root is not None else ()
         text = markup.text_of(found[0]) if found else ""
         if text:
             return text
@@ -166,7 +169,7 @@ class Page:
     def all(self, css: str, *, of: Below | None = None) -> list[str]:
         """Every match of `css` as `one` would give it; what is empty is left out."""
         root = self._below(of)
-        found = markup.select(css, self._is_xml)(root) if root is not None else ()
+        found = self._select(css)(root) if root is not None else ()
         return [text for text in map(markup.text_of, found) if text]
 
     def number(
@@ -246,7 +249,7 @@ class Page:
         from limpet.values import NotRead, Unreadable, shown
 
         root = self._below(of)
-        found = markup.select(css, self._is_xml)(root) if root is not None else ()
+        found = self._select(css)(root) if root is not None else ()
         text = ""
         try:
             if found and (text := look(found[0])):
@@ -309,7 +312,7 @@ class Page:
             return
         if frames or images:
             raise ExtractError("page.links: frames and images are for HTML, and without a selector")
-        for found in markup.select(css or "a[href]", self._is_xml)(self._root):
+        for found in self._select(css or "a[href]")(self._root):
             href = found if isinstance(found, str) else found.get("href")
             if href is not None:
                 yield href, not isinstance(found, str) and outgoing.nofollow(found)
@@ -457,6 +460,12 @@ class Page:
     def _resolve(self, href: str) -> tuple[str, str | None]:
         return links.resolve(self.base, href, self._codec)
 
+    def _select(self, css: str) -> Callable[[Any], Any]:
+        try:
+            return markup.select(css, self._is_xml)
+        except SyntaxError as error:  # cssselect's
+            raise _no_selector(css, error) from None
+
     def _below(self, of: Below | None) -> Any:
         if of is None:
             return self._root
@@ -481,6 +490,10 @@ class Page:
     @cached_property
     def _root(self) -> Any:
         return markup.parse(self.body, self._content_type, self.bounds)
+
+
+def _no_selector(css: str, error: SyntaxError) -> ExtractError:
+    return ExtractError(f"{css!r} is no CSS selector: {type(error).__name__}: {error}")
 
 
 def _no_json(word: str) -> None:
