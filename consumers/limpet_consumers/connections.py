@@ -133,7 +133,7 @@ class _Connection:
 
     response_class = _Response  # http.client's own hook; urllib3 wraps what it makes
     proxy: Any  # urllib3's: the proxy in between, or None
-    timeout: Any
+    timeout: Any  # of connecting, in seconds; ours always has one
     port: Any
     host: Any
     _dns_host: Any
@@ -143,8 +143,9 @@ class _Connection:
         free = (
             asked.private or self.proxy is not None
         )  # a proxy may be anywhere, and says nothing of the target
+        timeout = min(self.timeout, max(0.0, asked.until - time.monotonic()))
         try:
-            sock = dial(self._dns_host, self.port, self.timeout, self.socket_options or (), private=free)
+            sock = dial(self._dns_host, self.port, timeout, self.socket_options or (), private=free)
         except socket.gaierror as error:
             raise NameResolutionError(self.host, self, error) from error  # type: ignore[arg-type]
         except TimeoutError as error:

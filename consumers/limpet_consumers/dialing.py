@@ -17,9 +17,7 @@ class PrivatePeer(Exception):
     """The peer is on this machine or a private network, and the site does not allow that."""
 
 
-def dial(
-    host: str, port: int, timeout: float | None, options: Sequence[Any], *, private: bool
-) -> socket.socket:
+def dial(host: str, port: int, timeout: float, options: Sequence[Any], *, private: bool) -> socket.socket:
     """A connection to one of the addresses that the name has, tried in their order within `timeout` seconds for all.
 
     Without `private` those that are not public are left out, and the peer of the connection is looked at again. Raises
@@ -29,7 +27,7 @@ def dial(
     usable = found if private else [each for each in found if is_public(str(each[4][0]))]
     if found and not usable:
         raise PrivatePeer(str(found[0][4][0]))
-    failed: OSError = OSError("the name has no address")
+    failed: OSError = TimeoutError() if found else OSError("the name has no address")
     for each, left in zip(usable, _left(timeout), strict=False):
         try:
             return _connected(each, left, options, private=private)
@@ -38,14 +36,14 @@ def dial(
     raise failed
 
 
-def _left(timeout: float | None) -> Iterator[float | None]:
+def _left(timeout: float) -> Iterator[float]:
     """The seconds that are left for each try; ends when none are."""
-    began = time.monotonic()
-    while timeout is None or time.monotonic() < began + timeout:
-        yield None if timeout is None else began + timeout - time.monotonic()
+    until = time.monotonic() + timeout
+    while (left := until - time.monotonic()) > 0:
+        yield left
 
 
-def _connected(to: Found, timeout: float | None, options: Sequence[Any], *, private: bool) -> socket.socket:
+def _connected(to: Found, timeout: float, options: Sequence[Any], *, private: bool) -> socket.socket:
     family, kind, protocol, _, address = to
     sock = socket.socket(family, kind, protocol)
     try:

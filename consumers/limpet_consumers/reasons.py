@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import ssl
 import zlib
 from collections.abc import Iterator
 
@@ -61,12 +63,21 @@ def _named(error: BaseException) -> tuple[str, str]:
     """The reason, and its kind."""
     found = (type(error).__name__, FAILED)
     for inner in _chain(error):
-        found = PLAIN.get(type(inner).__name__, found)
+        found = PLAIN.get(type(inner).__name__) or _of_system(inner) or found
         if str(inner).startswith("got more than"):  # http.client's bound of header lines
             found = PLAIN["HeadersTooLarge"]
         if told := re.fullmatch(r"Tunnel connection failed: (\d{3}.{0,40})", str(inner)):
             found = (told[1], CONNECTION)
     return found
+
+
+def _of_system(error: BaseException) -> tuple[str, str] | None:
+    """What the system or its TLS calls the trouble; they do not know the URL."""
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed: {(error.reason or 'no reason given').replace('_', ' ').lower()}", CONNECTION
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno).lower(), CONNECTION
+    return None
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -6,9 +6,10 @@ time-outs and looks at the peer. A session's state lives and dies with its worke
 
 from __future__ import annotations
 
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from http.cookiejar import Cookie, DefaultCookiePolicy
 from typing import Any
@@ -31,6 +32,7 @@ from limpet_store.errors import UsageError
 from limpet_store.secret import hidden, revealed, stored
 
 HOST_ONLY = DefaultCookiePolicy.DomainStrictNonDomain
+PORT = re.compile(r"(.*?)(?::(\d+))?")
 CONNECTIONS = 64  # kept to a host; as many as threads
 
 
@@ -98,8 +100,8 @@ class SessionTransport(Transport):
                 raise FetchFailed(
                     f"cookie {name}: its secret is no value of a cookie", host=False, kind=failures.TRANSPORT
                 )
-            for authority in self._site.authorities:
-                session.cookies.set_cookie(_cookie(name, value, authority.rpartition(":")[0] or authority))
+            for host, ports in _ports(self._site.authorities).items():
+                session.cookies.set_cookie(_cookie(name, value, host, ports))
         return session
 
     def _goes_unseen(self, url: str) -> bool:
@@ -223,9 +225,21 @@ def _follow_in_logins_alone(session: requests.Session) -> None:
     session.get_redirect_target = where  # type: ignore[method-assign,assignment]
 
 
-def _cookie(name: str, value: str, host: str) -> Cookie:
-    """A cookie of this host alone. cookiejar wants a dot in every name."""
+def _ports(authorities: Iterable[str]) -> dict[str, str | None]:
+    """Host to its ports, as cookiejar has them; None where one of its authorities names none, and for IPv6, whose
+    ports cookiejar cannot read."""
+    found: dict[str, str | None] = {}
+    for authority in sorted(authorities):
+        host, port = PORT.fullmatch(authority).groups()  # type: ignore[union-attr]
+        before = found.get(host, "")
+        anywhere = port is None or before is None or host.startswith("[")
+        found[host] = None if anywhere else f"{before},{port}".strip(",")
+    return found
+
+
+def _cookie(name: str, value: str, host: str, ports: str | None) -> Cookie:
+    """A cookie of this host alone, at these ports or any. cookiejar wants a dot in every name."""
     domain = host if "." in host else f"{host}.local"
     return Cookie(
-        0, name, value, None, False, domain, False, False, "/", True, False, None, True, None, None, {}
+        0, name, value, ports, bool(ports), domain, False, False, "/", True, False, None, True, None, None, {}
     )  # fmt: skip

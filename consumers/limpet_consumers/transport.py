@@ -23,6 +23,7 @@ from limpet_consumers.http import FetchFailed, Request, Response
 from limpet_consumers.reasons import DROPPED, failure, reason
 from limpet_consumers.runtime import Network
 from limpet_consumers.whole import Whole
+from limpet_store import failures
 from limpet_store.canonical import admit, is_private
 from limpet_store.secret import Secret
 
@@ -63,8 +64,7 @@ class Transport:
         return found
 
     def fetch(self, request: Request, deadline: float) -> Response:
-        """See the protocol. The name's resolution may come on top of the deadline, and of a host with several
-        addresses each may take the time-out for connections."""
+        """See the protocol. How long the name's resolution takes is the resolver's affair, and may come on top."""
         began, cpu = time.monotonic(), time.thread_time()
         asked.until, asked.private = began + deadline, request.private
         asked.target = "/" + request.url.split("/", 3)[3]
@@ -78,7 +78,9 @@ class Transport:
             late = time.monotonic() >= began + deadline
             raise failure(error, late=late, proxy=self.proxy_named_by) from None
         if response.status_code == 407 and self.proxies:
-            raise FetchFailed(f"the proxy of {self.proxy_named_by} wants another password")
+            raise FetchFailed(
+                f"the proxy of {self.proxy_named_by} wants another password", kind=failures.CONNECTION
+            )
         wait = (time.monotonic() - began) - (time.thread_time() - cpu)
         connect = asked.connected - began if asked.connected else 0.0
         cookies = response.raw.headers.getlist("set-cookie") if "set-cookie" in headers else ()

@@ -72,6 +72,16 @@ def test_a_cookie_of_a_host_does_not_go_below_it() -> None:
         assert made._prepare(ask(f"http://{name}/")).headers.get("Cookie") == expected
 
 
+def test_a_cookie_goes_to_the_ports_that_the_site_file_names_or_to_any_where_it_names_none() -> None:
+    seeds = ["http://a.example:81/", "http://a.example:82/", "http://b.example/", "http://b.example:81/"]
+    made = over(Site("club", seeds, cookies={"a": "b"}))
+    for host in ("a.example:81", "a.example:82", "b.example", "b.example:83", "https://b.example"):
+        url = host if "//" in host else f"http://{host}"
+        assert made._prepare(ask(f"{url}/")).headers.get("Cookie") == "a=b"
+    for host in ("a.example", "a.example:83", "c.example:81"):
+        assert "Cookie" not in made._prepare(ask(f"http://{host}/")).headers
+
+
 def test_a_cookie_may_be_a_secret_and_one_that_is_missing_is_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
