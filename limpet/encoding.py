@@ -1,8 +1,10 @@
 """From bytes to text as the HTML standard decides it: BOM, Content-Type, the document's own word, then UTF-8
 where it decodes and windows-1252 where it does not. Labels mean what the WHATWG table says ("latin1" is
-windows-1252), and an unknown label counts as none.
+windows-1252), and an unknown label counts as none. A document's own word that comes late counts as in browsers, where
+the body is no UTF-8. An encoding that browsers refuse to read (ISO-2022-KR, HZ) is one U+FFFD.
 
-Not covered: guessing by statistics, and the C1 controls of windows-125x (they become U+FFFD).
+Not covered: guessing by statistics, the C1 controls of windows-125x (they become U+FFFD), and x-user-defined in a
+header (it is windows-1252, as in a document).
 """
 
 from __future__ import annotations
@@ -11,7 +13,10 @@ import re
 from functools import lru_cache
 
 FALLBACK = "cp1252"
+GUESSES = ("utf_8", FALLBACK)
 PRESCAN = 1024  # bytes that are searched for a declaration
+LATE = 32_768  # bytes that are searched where the body is no UTF-8
+REPLACEMENT = "replacement"  # no codec: such text may mean another thing to whoever reads it as ASCII
 
 _TABLE = """
 utf_8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8
@@ -56,8 +61,10 @@ cp949 cseuckr csksc56011987 euc-kr iso-ir-149 korean ks_c_5601-1987 ks_c_5601-19
 cp949 windows-949
 utf_16_be unicodefffe utf-16be
 utf_16_le csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16 utf-16le
+replacement csiso2022kr hz-gb-2312 iso-2022-cn iso-2022-cn-ext iso-2022-kr replacement
 """
 _CODECS = {label: codec for codec, *labels in map(str.split, _TABLE.strip().splitlines()) for label in labels}
+_WITH_META = ("", "text/html", "application/xhtml+xml")
 _BOMS = ((b"\xef\xbb\xbf", "utf_8"), (b"\xfe\xff", "utf_16_be"), (b"\xff\xfe", "utf_16_le"))
 
 _CHARSET = re.compile(r""";[\t\n\r ]*charset[\t ]*=[\t ]*(?:"([^"]*)"|'?([^\t ;,"']+))""", re.I)
@@ -93,7 +100,7 @@ def is_xml(content_type: str) -> bool:
 
 
 def codec(label: str) -> str | None:
-    """The Python codec for a WHATWG encoding label, or None for an unknown one."""
+    """The Python codec for a WHATWG encoding label, REPLACEMENT, or None for an unknown one."""
     return _CODECS.get(label.strip("\t\n\f\r ").lower())
 
 
@@ -105,11 +112,11 @@ def header_codec(content_type: str) -> str | None:
 
 
 def decide(body: bytes, content_type: str = "") -> str:
-    """The Python codec in which `body` is to be read (a BOM, if any, still has to be cut off)."""
+    """The Python codec in which `body` is to be read (a BOM, if any, still has to be cut off), or REPLACEMENT."""
     for bom, name in _BOMS:
         if body.startswith(bom):
             return name
-    return header_codec(content_type) or _declared(body, content_type) or _sniffed(body)
+    return header_codec(content_type) or _declared(body, content_type) or _sniffed(body, content_type)
 
 
 def whence(body: bytes, content_type: str = "") -> str:
@@ -118,21 +125,28 @@ def whence(body: bytes, content_type: str = "") -> str:
         return "BOM"
     if header_codec(content_type):
         return "Content-Type"
-    return "document" if _declared(body, content_type) else "guess"
+    return (
+        "document"
+        if _declared(body, content_type) or _sniffed(body, content_type) not in GUESSES
+        else "guess"
+    )
 
 
 def decode(body: bytes, content_type: str = "") -> str:
     """The text of `body`; what cannot be decoded becomes U+FFFD, and nothing is ever cut off."""
     name = decide(body, content_type)
+    if name == REPLACEMENT:
+        return "\ufffd" if body else ""
     text = body.decode(name, errors="replace")
     return text[1:] if text.startswith("\ufeff") else text
 
 
-def _sniffed(body: bytes) -> str:
+def _sniffed(body: bytes, content_type: str) -> str:
     try:
         body.decode("utf_8")
     except UnicodeDecodeError:
-        return FALLBACK
+        late = _meta_codec(body[:LATE]) if media_type(content_type) in _WITH_META else None
+        return late or FALLBACK
     return "utf_8"
 
 
@@ -140,7 +154,7 @@ def _declared(body: bytes, content_type: str) -> str | None:
     kind = media_type(content_type)
     if is_xml(content_type):
         return _xml_codec(body)
-    if kind in ("", "text/html", "application/xhtml+xml"):
+    if kind in _WITH_META:
         return _meta_codec(body[:PRESCAN]) or _xml_codec(body)
     return None
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import ada_url
 from parsel import Selector, SelectorList
 
-from limpet import clean
+from limpet import clean, encoding
 from limpet_store.errors import ExtractError
 from limpet_store.items import Ask, Link
 
@@ -65,7 +65,7 @@ def _scheme(url: str) -> str:
 
 
 def _query_in(href: str, codec: str) -> str:
-    if href.isascii() or codec.startswith("utf_"):
+    if href.isascii() or codec.startswith("utf_") or codec == encoding.REPLACEMENT:
         return href
     path, mark, rest = href.partition("?")
     query, hash_mark, fragment = rest.partition("#")

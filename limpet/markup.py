@@ -40,6 +40,11 @@ def parse(body: bytes, content_type: str = "", bounds: Bounds = DEFAULT) -> Any:
 
 def _clean_utf8(body: bytes, content_type: str) -> bytes:
     name = encoding.decide(body, content_type)
+    if name == encoding.REPLACEMENT:
+        raise ExtractError(
+            "in an encoding that browsers refuse to read (ISO-2022-KR, HZ); page.body has its bytes",
+            UNREADABLE,
+        )
     if name == "utf_8" and _is_utf8(body):
         return body.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").strip()
     text = encoding.decode(body, content_type)

@@ -83,6 +83,7 @@ class Page:
         """The body as JSON, in the encoding that its header, its BOM or its first bytes say. Raises ExtractError when
         it is none, and for NaN and Infinity, which JSON has not."""
         codec = encoding.header_codec(self._content_type)
+        codec = None if codec == encoding.REPLACEMENT else codec
         body = self.body.removeprefix(b"\xef\xbb\xbf")
         try:
             text = (

@@ -4,15 +4,17 @@ import codecs
 
 import pytest
 
-from limpet import encoding
+from limpet import ExtractError, Page, encoding
 from limpet.encoding import codec, decide, decode
+from limpet_store.failures import UNREADABLE
+from limpet_store.items import Fetched
 
 RUSSIAN = "Цена".encode("cp1251")
 
 
 def test_every_label_names_a_codec_that_python_has():
     for label, name in encoding._CODECS.items():
-        assert codecs.lookup(name), label
+        assert name == encoding.REPLACEMENT or codecs.lookup(name), label
         assert label == label.lower()
 
 
@@ -129,3 +131,35 @@ def test_xhtml_is_not_xml_and_feeds_are():
 
 def test_a_long_run_of_open_quotes_is_scanned_at_once():
     assert decide(b"<meta charset " + b'<a "' * 5000) == "utf_8"
+
+
+@pytest.mark.parametrize("label", ["iso-2022-kr", "HZ-GB-2312", "iso-2022-cn", "replacement"])
+def test_what_browsers_refuse_to_read_is_a_failure_and_no_other_text(label):
+    body = b"<p>~{<:Ky2;~}</p>"
+    header = {"content-type": f"text/html; charset={label}"}
+    assert decode(body, header["content-type"]) == "\ufffd"
+    assert decide(f"<meta charset={label}>".encode() + body) == encoding.REPLACEMENT
+    page = Page(Fetched("http://h.example/", 200, header, body))
+    with pytest.raises(ExtractError, match="refuse to read") as failed:
+        page.one("p")
+    assert failed.value.kind == UNREADABLE
+    assert page.text == "\ufffd"
+
+
+def test_utf_16_counts_in_a_header():
+    assert decode("<p>é".encode("utf_16_le"), "text/html; charset=UTF-16") == "<p>é"
+    assert decode("<p>é".encode("utf_16_be"), "text/html; charset=utf-16be") == "<p>é"
+
+
+def test_a_declaration_that_comes_late_counts_where_the_text_is_no_utf_8():
+    late = b"<script>" + b" " * 5000 + b'</script><meta charset="windows-1251">'
+    assert decode(late + RUSSIAN, "text/html").endswith("Цена")
+    assert encoding.whence(late + RUSSIAN, "text/html") == "document"
+    assert decode(late + "Цена".encode(), "text/html").endswith("Цена")
+    assert decide(late + RUSSIAN, "text/plain") == "cp1252"
+    assert decide(b"<!--" + late + RUSSIAN) == "cp1252"
+
+
+def test_a_late_declaration_is_searched_for_in_time_that_is_linear():
+    for hostile in (b'<a "', b"<meta ", b"<!--", b"<a b='", b"<", b"<a" + b"\t" * 50):
+        assert decide((hostile * 32_768)[:200_000] + b"charset\xff", "text/html") == "cp1252"
