@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from limpet.exits import Exit, guarded, open_streams, say
+from limpet.shown import PlainFormatter
 from limpet.site import VERSION
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -160,11 +161,11 @@ def flags_of(options: dict[str, Any]) -> dict[str, Any]:
 
 def set_up_logging(verbose: bool) -> None:
     """Our log lines on stderr; the engine's words only when asked for."""
-    logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.WARNING,
-        format="%(asctime)s %(name)s: %(message)s" if verbose else "limpet: %(message)s",
-        stream=sys.stderr,
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        PlainFormatter("%(asctime)s %(name)s: %(message)s" if verbose else "limpet: %(message)s")
     )
+    logging.basicConfig(level=logging.DEBUG if verbose else logging.WARNING, handlers=[handler])
     for noisy in ("urllib3", "rq", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 

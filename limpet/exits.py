@@ -6,13 +6,15 @@ import errno
 import logging
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from enum import IntEnum
+from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from limpet.shown import plain
+from limpet.shown import PlainFormatter, plain
 from limpet_store.errors import LimpetError, UsageError
 
 if TYPE_CHECKING:
@@ -97,18 +99,26 @@ class Talk:
 
 
 def open_streams() -> None:
-    """Streams for a command: each is there, and whatever becomes of stderr costs nothing. Descriptors are open."""
+    """Streams for a command: each is there, and whatever becomes of stderr costs nothing. Descriptors are open. What
+    a bug says of itself, and a site file of its pages, is made plain."""
     sys.stdin = sys.stdin or os.fdopen(0)  # None: it was closed before we began
     sys.stdout = sys.stdout or os.fdopen(1, "w")
     sys.stderr = Talk(sys.stderr or os.fdopen(2, "w"))
+    sys.excepthook = _say_bug
+    if logging.lastResort:  # what a site file logs in a command that sets no logging up
+        logging.lastResort.setFormatter(PlainFormatter())
 
 
 def say(line: str) -> None:
-    """One line of talk: to stderr, since stdout is data."""
-    print(line, file=sys.stderr, flush=True)
+    """One line of talk, made plain: to stderr, since stdout is data."""
+    print(plain(line), file=sys.stderr, flush=True)
+
+
+def _say_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    say("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"))
 
 
 def _say_error(text: str) -> None:
     """One line for each mistake, whoever worded it; several are told apart by `;` and a line's end."""
     for mistake in text.split(";\n"):
-        say(f"limpet: {plain(' '.join(mistake.split()))}")
+        say(f"limpet: {' '.join(mistake.split())}")

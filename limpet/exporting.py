@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from limpet.shown import plain_json
 from limpet_store.content import canonical_json
 from limpet_store.errors import UsageError
 from limpet_store.export import Exported
@@ -23,10 +24,11 @@ Rows = Callable[[], Iterable[Exported]]
 
 
 def jsonl(rows: Rows) -> Iterator[str]:
-    """One JSON object a line. The data is joined as it is stored, not encoded again."""
+    """One JSON object a line. The data is joined as it is stored, not encoded again; characters that act on a
+    terminal are in JSON's escapes, which changes no value."""
     for row in rows():
         about = json.dumps(_about(row), ensure_ascii=False, separators=(",", ":"))
-        yield f'{about[:-1]},"data":{row.data}}}\n'
+        yield plain_json(f'{about[:-1]},"data":{row.data}}}') + "\n"
 
 
 def table(rows: Rows) -> Iterator[str]:

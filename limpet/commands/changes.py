@@ -13,6 +13,7 @@ import click
 from limpet.cli import flags_of, place_options, site_argument
 from limpet.engine import Engine
 from limpet.exits import Exit, say
+from limpet.shown import plain_json
 from limpet.stopping import Stopping
 from limpet_store import changes
 from limpet_store.changes import Position
@@ -69,7 +70,7 @@ class _Reader:
         """Print what is there."""
         for position, messages in changes.after(self._store, self.position):
             for line in self._lines(position, messages):
-                sys.stdout.buffer.write(line.encode() + b"\n")
+                sys.stdout.buffer.write(plain_json(line).encode() + b"\n")
             self.position = position
             if stop:
                 break

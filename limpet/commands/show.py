@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from limpet.cli import flags_of, place_options, site_argument
 from limpet.engine import Engine
 from limpet.exits import Exit
 from limpet.looking import glimpse
+from limpet.shown import as_json
 from limpet.telling import Line, of_page, of_record, of_stranger, shown
 from limpet_store import story
 from limpet_store.canonical import admit
@@ -67,7 +67,7 @@ def _canonical(engine: Engine, name: str) -> Iterable[str]:
 
 def _print(lines: list[Line], machine: bool, *, first: bool) -> None:
     if machine:
-        click.echo(json.dumps([{"what": what, "text": text} for what, text in lines], ensure_ascii=False))
+        click.echo(as_json([{"what": what, "text": text} for what, text in lines]))
         return
     if not first:
         click.echo()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
 
+from limpet import shown
 from limpet.cli import flags_of, optional_site_argument, place_options
 from limpet.engine import Engine
 from limpet.exits import Exit, say, verdict
@@ -44,7 +44,7 @@ def command(site_file: Path | None, machine: bool, check: bool, problems: bool, 
         if problems:
             _list_problems(engine.existing_store())
         elif machine:
-            click.echo(json.dumps(as_json(status), ensure_ascii=False, indent=2))
+            click.echo(shown.as_json(as_json(status), indent=2))
         else:
             show(status)
     return verdict(status.counts, pending=status.pending) if check else Exit.COMPLETE
@@ -54,4 +54,4 @@ def _list_problems(store: Store) -> None:
     for found in chain(
         trouble.dead(store), trouble.failing(store), trouble.missed(store), trouble.rejected(store)
     ):
-        click.echo(json.dumps(found, ensure_ascii=False))
+        click.echo(shown.as_json(found))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from limpet import shown
 from limpet.cli import site_argument
 from limpet.engine import Engine
 from limpet.exits import say
@@ -50,7 +51,7 @@ def command(
     tried: list[Trial] = []
     for trial in _trials(site, place, url, to, _json(data), follow=follow, ignore=ignore_robots):
         if machine:
-            click.echo(json.dumps(as_json(trial), ensure_ascii=False))
+            click.echo(shown.as_json(as_json(trial)))
         else:
             if tried:
                 click.echo()

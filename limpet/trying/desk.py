@@ -9,7 +9,7 @@ from typing import Any
 
 from limpet.exits import Exit, say
 from limpet.page import Page
-from limpet.shown import one_line
+from limpet.shown import one_line, plain
 from limpet.site import Site
 from limpet.trying import view
 from limpet.trying.lab import Lab
@@ -125,7 +125,7 @@ class _Pipe(code.InteractiveConsole):
         return line.rstrip("\n")
 
     def write(self, data: str) -> None:
-        sys.stderr.write(data)
+        sys.stderr.write(plain(data))
 
     def showtraceback(self) -> None:
         self.failed = True

@@ -27,14 +27,14 @@ def show(trial: Trial, *, whole: bool = False) -> None:
     """Print it on stdout; `whole` leaves nothing out."""
     if not sys.stdout.isatty():
         for name, text, _ in _lines(trial, whole):
-            click.echo(f"{name:9}{text}".rstrip())
+            click.echo(plain(f"{name:9}{text}".rstrip()))
         return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)  # heeds NO_COLOR
     for name, text, style in _lines(trial, whole):
-        console.print(Text(f"{name:9}", style="bold") + Text(text, style=style))
+        console.print(Text(f"{name:9}", style="bold") + Text(plain(text), style=style))
 
 
 def code(trials: Iterable[Trial]) -> Exit:
