@@ -20,13 +20,18 @@ if TYPE_CHECKING:
 SPARE = 10  # times `max_links` anchors: most of them lead to the same pages, or nowhere
 MOST_ATTRIBUTES = 2_000  # of one element
 ATTRIBUTES_EACH = 4  # on average, of as many elements as there may be
-_STRIDE = 4_000  # bytes; a tag with too many attributes is at least twice as long
+CROWDED = 128_000  # bytes: an element in less costs a second, not hours
 _ANCHOR = re.compile(rb"<a[\s/]", re.I)
 _ATTRIBUTE = rb"""(?>[\s/]*+[^\s/>=][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+))?+)"""
-# Each alternative eats what it looked at, so that a search is linear in the document.
-_CROWDED = re.compile(
-    rb"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1|\Z)|<[a-z][^\s/>]*+(?:(?P<many>%s{%d})|%s*+)"
-    % (_ATTRIBUTE, MOST_ATTRIBUTES, _ATTRIBUTE),
+# As far as no element has too many attributes, in one pass that never goes back.
+_SPARSE = re.compile(
+    rb"(?:[^<]*+<(?:(?![a-zA-Z])|[a-zA-Z]\w*+>|[a-zA-Z][^\s/>]*+(?:%s){0,%d}+(?!%s)))*+[^<]*+"
+    % (_ATTRIBUTE, MOST_ATTRIBUTES, _ATTRIBUTE)
+)
+# One that has, outside comments and scripts. Each alternative eats what it looked at: it is linear too.
+_MANY = re.compile(
+    rb"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style)\b[^>]*+(?<!/)>.*?(?:</\1|\Z)"
+    rb"|<[a-z][^\s/>]*+(?:(?P<many>%s{%d})|%s*+)" % (_ATTRIBUTE, MOST_ATTRIBUTES + 1, _ATTRIBUTE),
     re.I | re.S,
 )
 
@@ -41,7 +46,7 @@ class Bounds(NamedTuple):
         """Raise ExtractError for a document (in UTF-8) over them. Small ones cost nothing: they cannot be."""
         if len(source) > 3 * self.links or len(source) > 3 * self.elements:
             self._count(source)
-        if len(source) > 2 * _STRIDE and _crowded(source):
+        if len(source) > CROWDED and _crowded(source):
             raise ExtractError(f"an element with more than {MOST_ATTRIBUTES:,} attributes", UNREADABLE)
 
     def _count(self, source: bytes) -> None:
@@ -66,7 +71,6 @@ DEFAULT = Bounds(100_000, 250_000)
 
 
 def _crowded(source: bytes) -> bool:
-    """A look at every few thousandth byte finds what is worth a search."""
-    if all(source.find(b"<", at, at + _STRIDE) >= 0 for at in range(0, len(source) - _STRIDE, _STRIDE)):
-        return False
-    return any(found["many"] for found in _CROWDED.finditer(source))
+    sparse = _SPARSE.match(source)
+    whole = sparse is not None and sparse.end() == len(source)
+    return not whole and any(found["many"] for found in _MANY.finditer(source))

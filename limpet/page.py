@@ -423,6 +423,7 @@ class Page:
         """
         from limpet import feeds
 
+        self.bounds.check(self.body)
         return feeds.parse(self.body, self._content_type, self.url)
 
     @cached_property

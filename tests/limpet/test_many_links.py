@@ -69,6 +69,10 @@ def page(body, content_type="text/html"):
         (b"<b a=1 b=2 c=3 d=4 e=5 f=6>" * 200_000, UNREADABLE),
         (b"<i " + b" ".join(b"a%d" % n for n in range(100_000)) + b">", UNREADABLE),
         (b"<i " + b" ".join(b"a%d='1'" % n for n in range(100_000)) + b"><h1 id=end>", UNREADABLE),
+        (b"<i " + b" ".join(b"a%d<" % n for n in range(50_000)) + b"><h1 id=end>", UNREADABLE),
+        (b"<i " + b" ".join(b"a%d='<>'" % n for n in range(50_000)) + b"><h1 id=end>", UNREADABLE),
+        (b"<!--><i " + b" ".join(b"a%d" % n for n in range(50_000)) + b"> -->", UNREADABLE),
+        (b"<svg><style/><i " + b" ".join(b"a%d" % n for n in range(50_000)) + b"></style>", UNREADABLE),
     ],
 )
 def test_more_markup_than_memory_or_time_should_go_into_is_not_parsed(body, kind):
@@ -85,9 +89,9 @@ def test_more_markup_than_memory_or_time_should_go_into_is_not_parsed(body, kind
         b"<i "
         + b" ".join(b"a%d=1" % n for n in range(MOST_ATTRIBUTES - 10))
         + b" z='%s'></i>" % (b"y" * 9000),
-        b"<script>if (a<b) {" + b"word " * 9000 + b"}</script>",
-        b"<!-- a<b " + b"word " * 9000 + b"-->",
-        b"<p title='" + b"word " * 9000 + b"'>" + b"words > " * 9000,
+        b"<script>if (a<b) {" + b"word " * 90_000 + b"}</script>",
+        b"<!-- a<b " + b"word " * 90_000 + b"-->",
+        b"<p title='" + b"word " * 90_000 + b"'>" + b"words > " * 9000,
         b"<script>x = '" + b"y " * 200_000 + b"'</script>",
     ],
 )
@@ -118,3 +122,9 @@ def test_the_bounds_follow_the_settings_of_the_site():
     site.tune(max_links=20_000, max_elements=1_000_000)
     found = site.extract(Fetched("http://h.example/", 200, {}, b"<a href=1>x</a>" * 150_000, "look"))
     assert not found.links
+
+
+def test_a_feed_is_counted_too():
+    body = b"<rss><channel>" + b"<i/>" * 250_001 + b"</channel></rss>"
+    with pytest.raises(ExtractError, match="elements"):
+        page(body, "application/rss+xml").feed()
