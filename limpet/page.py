@@ -69,10 +69,10 @@ class Page:
 
     @property
     def is_html(self) -> bool:
-        """Whether the server calls this HTML or XHTML (or nothing, and it begins like markup)."""
-        if not self.type:
-            return self.body.lstrip()[:1] == b"<"
-        return self.type in ("text/html", "application/xhtml+xml")
+        """Whether selectors read this as HTML: its server says so, or it begins like it; and it is nothing else."""
+        if self._is_xml or kinds.no_markup(self.body, self._content_type):
+            return False
+        return self.type in kinds.MARKUP or bool(self.body.strip())
 
     @cached_property
     def text(self) -> str:

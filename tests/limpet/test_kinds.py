@@ -2,7 +2,7 @@
 
 import pytest
 
-from limpet import ExtractError, Page
+from limpet import ExtractError, Page, encoding
 from limpet_store.failures import UNREADABLE
 from limpet_store.items import Fetched
 
@@ -58,6 +58,7 @@ def test_what_is_no_markup_is_a_typed_failure_that_says_what_reads_it(body, cont
             read(page(body, content_type))
         assert words in str(failed.value)
         assert failed.value.kind == UNREADABLE
+    assert not page(body, content_type).is_html
 
 
 @pytest.mark.parametrize(
@@ -82,6 +83,7 @@ def test_what_is_no_markup_is_a_typed_failure_that_says_what_reads_it(body, cont
 )
 def test_what_is_markup_is_read_whatever_it_is_called(body, content_type):
     assert page(body, content_type).xpath("string(//*[local-name()='h1'])").get() == "end"
+    assert page(body, content_type).is_html == (not encoding.is_xml(content_type or ""))
 
 
 @pytest.mark.parametrize("body", [b"", b"\0", b" \n"])
