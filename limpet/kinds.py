@@ -24,12 +24,12 @@ _SIGNATURES = (
     (b"GIF89a", "a GIF picture"),
     (b"\xff\xd8\xff", "a JPEG picture"),
     (b"\0\0\1\0", "an icon"),
-    (b"RIFF", "a WebP picture or other media"),
     (b"OggS\0", "Ogg media"),
-    (b"ID3", "an MP3"),
+    (b"ID3\3", "an MP3"),
+    (b"ID3\4", "an MP3"),
     (b"\x1aE\xdf\xa3", "Matroska media"),
-    (b"wOFF", "a font"),
-    (b"wOF2", "a font"),
+    (b"wOFF\0\1\0\0", "a font"),
+    (b"wOF2\0\1\0\0", "a font"),
     (b"PK\x03\x04", "a zip archive"),
     (b"PK\x05\x06", "a zip archive"),
     (b"\x1f\x8b\x08", "gzip data"),
@@ -64,6 +64,8 @@ def no_markup(body: bytes, content_type: str) -> str | None:
 def _binary(head: bytes) -> str:
     if head[4:8] == b"ftyp":
         return "MP4 media"
+    if head.startswith(b"RIFF") and head[8:12] in (b"WEBP", b"WAVE", b"AVI "):
+        return "a WebP picture, or other media"
     return next((name for mark, name in _SIGNATURES if head.startswith(mark)), "")
 
 
