@@ -7,7 +7,7 @@ without scripts live on them).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 _RELS = frozenset({"next", "canonical"})
@@ -22,8 +22,8 @@ _REFRESH = re.compile(
 _CANDIDATE = re.compile(r"[\s,]*([^\s,](?:\S*[^\s,])?)(?:,+|\s+[^,]*|$)")
 
 
-def hrefs(root: Any, *, frames: bool = False, images: bool = False) -> Iterator[tuple[str, bool]]:
-    """What stands where a link leads, in the order of the document, and whether it says `rel=nofollow`.
+def hrefs(root: Any, *, frames: bool = False, images: bool = False) -> Iterator[tuple[str, Any]]:
+    """What stands where a link leads, in the order of the document, and the element it stands in.
 
     `a[href]`, `area[href]`, `link[rel=next|canonical]` and `meta` refreshes; with `frames` the `src` of frames, with
     `images` the `src` and `srcset` of pictures.
@@ -31,24 +31,29 @@ def hrefs(root: Any, *, frames: bool = False, images: bool = False) -> Iterator[
     tags = _FOLLOWED + (_FRAMES if frames else ()) + (_IMAGES if images else ())
     for element in root.iter(*tags):
         tag = element.tag
-        if tag in ("a", "area"):
+        if tag == "a" or tag == "area" or (tag == "link" and not _RELS.isdisjoint(_rel(element))):
             if (href := element.get("href")) is not None:
-                yield href, nofollow(element)
+                yield href, element
         elif tag == "meta":
             if (href := _refresh(element)) is not None:
-                yield href, False
-        elif tag == "link":
-            if (href := element.get("href")) is not None and not _RELS.isdisjoint(_tokens(element)):
-                yield href, nofollow(element)
-        else:
+                yield href, element
+        elif tag != "link":
             for href in _sources(element, tag):
-                yield href, False
+                yield href, element
 
 
-def nofollow(element: Any) -> bool:
-    """Whether the element's `rel` says that it vouches for nothing."""
-    rel = element.get("rel")
-    return rel is not None and "nofollow" in rel.lower().split()
+def matched(found: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    """The same of what a selector found: elements with `href`, and texts."""
+    for each in found:
+        if isinstance(each, str):
+            yield each, None
+        elif (href := each.get("href")) is not None:
+            yield href, each
+
+
+def vouches(element: Any) -> bool:
+    """Whether the element's `rel` does not say `nofollow`."""
+    return element is None or "nofollow" not in _rel(element)
 
 
 def vouches_for_none(root: Any, header: str) -> bool:
@@ -62,7 +67,7 @@ def _for_robots(meta: Any) -> bool:
     return str(meta.get("name", "")).strip().lower() == "robots"
 
 
-def _tokens(element: Any) -> list[str]:
+def _rel(element: Any) -> list[str]:
     return str(element.get("rel", "")).lower().split()
 
 

@@ -303,20 +303,17 @@ class Page:
         what says `rel=nofollow`, or everything where the page says so of itself, and counts it.
         """
         more: dict[str, Any] = {"to": to, "data": data, "priority": priority, "merge": merge}
-        none = not nofollow and outgoing.vouches_for_none(self._root, self.headers.get("x-robots-tag", ""))
-        for href, unsure in self._hrefs(css, frames, images):
-            yield NOFOLLOW if none or (unsure and not nofollow) else self.link(href, **more)
+        vouched = nofollow or not outgoing.vouches_for_none(self._root, self.headers.get("x-robots-tag", ""))
+        for href, element in self._hrefs(css, frames, images):
+            left_out = not nofollow and not (vouched and outgoing.vouches(element))
+            yield NOFOLLOW if left_out else self.link(href, **more)
 
-    def _hrefs(self, css: str | None, frames: bool, images: bool) -> Iterator[tuple[str, bool]]:
+    def _hrefs(self, css: str | None, frames: bool, images: bool) -> Iterator[tuple[str, Any]]:
         if css is None and not self._is_xml:
-            yield from outgoing.hrefs(self._root, frames=frames, images=images)
-            return
+            return outgoing.hrefs(self._root, frames=frames, images=images)
         if frames or images:
             raise ExtractError("page.links: frames and images are for HTML, and without a selector")
-        for found in self._select(css or "a[href]")(self._root):
-            href = found if isinstance(found, str) else found.get("href")
-            if href is not None:
-                yield href, not isinstance(found, str) and outgoing.nofollow(found)
+        return outgoing.matched(self._select(css or "a[href]")(self._root))
 
     def request(self, target: str | Below, **more: Unpack[arguments.Asked]) -> Link:
         """A page that is more than a GET of its URL: `page.request("/api", json={"q": "tea"}, safe=True, to=found)`.
