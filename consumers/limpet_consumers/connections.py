@@ -11,6 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+import requests
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
@@ -27,6 +28,7 @@ from limpet_consumers.lines import BLANK, BadChunk, CutShort, Lines
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
+LONGEST = 60.0  # seconds to connect where nobody says
 MOST_LINE = 65_537  # bytes of a line that http.client does not ask for; its own bound
 CHUNK_SIZE = re.compile(rb"0*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n").fullmatch
 CHUNK_BEGUN = re.compile(rb"[0-9A-Fa-f]*[ \t]*(?:;[^\n]*)?\r?").fullmatch  # or the end of a chunk
@@ -37,6 +39,7 @@ class Asked(threading.local):
 
     until = float("inf")  # monotonic seconds
     private = False
+    url = ""  # of the page; a session's hooks may ask for others meanwhile
     target = ""  # path and query as they are to be sent; "": as they come
     connected = 0.0  # monotonic seconds when a connection was made for it; 0: none was, or one is reused
     logging_in = (
@@ -133,7 +136,7 @@ class _Connection:
 
     response_class = _Response  # http.client's own hook; urllib3 wraps what it makes
     proxy: Any  # urllib3's: the proxy in between, or None
-    timeout: Any  # of connecting, in seconds; ours always has one
+    timeout: Any  # of connecting, in seconds; None: a hook of a session's sends something of its own
     port: Any
     host: Any
     _dns_host: Any
@@ -143,7 +146,7 @@ class _Connection:
         free = (
             asked.private or self.proxy is not None
         )  # a proxy may be anywhere, and says nothing of the target
-        timeout = min(self.timeout, max(0.0, asked.until - time.monotonic()))
+        timeout = min(self.timeout or LONGEST, max(0.0, asked.until - time.monotonic()))
         try:
             sock = dial(self._dns_host, self.port, timeout, self.socket_options or (), private=free)
         except socket.gaierror as error:
@@ -194,8 +197,23 @@ class Adapter(HTTPAdapter):
         super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = POOLS
 
+    def request_url(self, request: requests.PreparedRequest, proxies: Any) -> str:
+        """requests' verb, without its two looks at the URL where that is what is sent anyway."""
+        return asked.target if asked.target and not proxies else super().request_url(request, proxies)
+
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
         """requests' verb."""
         manager = super().proxy_manager_for(proxy, **kwargs)
         manager.pool_classes_by_scheme = POOLS
         return manager
+
+
+class Bare(Adapter):
+    """For who reads status, headers and body alone: no cookies and no encoding are looked for."""
+
+    def build_response(self, req: requests.PreparedRequest, resp: Any) -> requests.Response:
+        """requests' verb."""
+        made = requests.Response()
+        made.status_code, made.request, made.raw = resp.status, req, resp
+        made.headers.update(resp.headers.itermerged())
+        return made

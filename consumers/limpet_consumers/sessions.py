@@ -6,12 +6,11 @@ time-outs and looks at the peer. A session's state lives and dies with its worke
 
 from __future__ import annotations
 
-import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.cookiejar import Cookie, DefaultCookiePolicy
+from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 
 import requests
@@ -21,6 +20,7 @@ from requests.models import PreparedRequest
 
 from limpet_consumers.asking import may_be_private, over
 from limpet_consumers.connections import Adapter, asked
+from limpet_consumers.cookies import of_site
 from limpet_consumers.headers import one_line
 from limpet_consumers.http import FetchFailed, Request
 from limpet_consumers.reasons import failure
@@ -32,7 +32,6 @@ from limpet_store.errors import UsageError
 from limpet_store.secret import hidden, revealed, stored
 
 HOST_ONLY = DefaultCookiePolicy.DomainStrictNonDomain
-PORT = re.compile(r"(.*?)(?::(\d+))?")
 CONNECTIONS = 64  # kept to a host; as many as threads
 
 
@@ -100,8 +99,8 @@ class SessionTransport(Transport):
                 raise FetchFailed(
                     f"cookie {name}: its secret is no value of a cookie", host=False, kind=failures.TRANSPORT
                 )
-            for host, ports in _ports(self._site.authorities).items():
-                session.cookies.set_cookie(_cookie(name, value, host, ports))
+            for cookie in of_site(name, value, self._site.authorities):
+                session.cookies.set_cookie(cookie)
         return session
 
     def _goes_unseen(self, url: str) -> bool:
@@ -147,7 +146,8 @@ class _Gate(BaseAdapter):
         """requests' verb."""
         if asked.logging_in:
             return self._send_of_login(request, **kwargs)
-        return self._adapters[asked.private].send(request, *args, **kwargs)
+        with _aside(self._transport, str(request.url)):
+            return self._adapters[asked.private].send(request, *args, **kwargs)
 
     def _send_of_login(self, request: PreparedRequest, **kwargs: Any) -> requests.Response:
         transport, began = self._transport, time.monotonic()
@@ -177,6 +177,18 @@ class _Gate(BaseAdapter):
         """requests' verb."""
         for adapter in self._adapters.values():
             adapter.close()
+
+
+@contextmanager
+def _aside(transport: SessionTransport, url: str) -> Iterator[None]:
+    """What a hook or an authentication asks for on the way to a page is sent as it is, and its peer looked at."""
+    before = asked.target, asked.private
+    if url != asked.url:
+        asked.target, asked.private = "", transport.may_be_private(url)
+    try:
+        yield
+    finally:
+        asked.target, asked.private = before
 
 
 @contextmanager
@@ -223,23 +235,3 @@ def _follow_in_logins_alone(session: requests.Session) -> None:
         return target(response) if asked.logging_in else None
 
     session.get_redirect_target = where  # type: ignore[method-assign,assignment]
-
-
-def _ports(authorities: Iterable[str]) -> dict[str, str | None]:
-    """Host to its ports, as cookiejar has them; None where one of its authorities names none, and for IPv6, whose
-    ports cookiejar cannot read."""
-    found: dict[str, str | None] = {}
-    for authority in sorted(authorities):
-        host, port = PORT.fullmatch(authority).groups()  # type: ignore[union-attr]
-        before = found.get(host, "")
-        anywhere = port is None or before is None or host.startswith("[")
-        found[host] = None if anywhere else f"{before},{port}".strip(",")
-    return found
-
-
-def _cookie(name: str, value: str, host: str, ports: str | None) -> Cookie:
-    """A cookie of this host alone, at these ports or any. cookiejar wants a dot in every name."""
-    domain = host if "." in host else f"{host}.local"
-    return Cookie(
-        0, name, value, ports, bool(ports), domain, False, False, "/", True, False, None, True, None, None, {}
-    )  # fmt: skip

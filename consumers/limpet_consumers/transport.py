@@ -17,7 +17,7 @@ import urllib3
 from requests.models import PreparedRequest
 from requests.structures import CaseInsensitiveDict
 
-from limpet_consumers.connections import Adapter, asked
+from limpet_consumers.connections import Bare, asked
 from limpet_consumers.dialing import PrivatePeer
 from limpet_consumers.http import FetchFailed, Request, Response
 from limpet_consumers.reasons import DROPPED, failure, reason
@@ -54,12 +54,12 @@ class Transport:
         self.verify: bool | str = network.ca_bundle or True
         self._local = threading.local()
 
-    def _adapter(self, private: bool) -> Adapter:
+    def _adapter(self, private: bool) -> Bare:
         """The thread's connections; those to private peers are apart, for a public request to find none."""
         name = "private" if private else "public"
-        found: Adapter | None = getattr(self._local, name, None)
+        found: Bare | None = getattr(self._local, name, None)
         if found is None:
-            found = Adapter(pool_connections=64, pool_maxsize=1, max_retries=0)
+            found = Bare(pool_connections=64, pool_maxsize=1, max_retries=0)
             setattr(self._local, name, found)
         return found
 
@@ -67,7 +67,7 @@ class Transport:
         """See the protocol. How long the name's resolution takes is the resolver's affair, and may come on top."""
         began, cpu = time.monotonic(), time.thread_time()
         asked.until, asked.private = began + deadline, request.private
-        asked.target = "/" + request.url.split("/", 3)[3]
+        asked.url, asked.target = request.url, "/" + request.url.split("/", 3)[3]
         try:
             if not request.private and self._goes_unseen(request.url):
                 refuse_private(request.url)

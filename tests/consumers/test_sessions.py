@@ -82,6 +82,19 @@ def test_a_cookie_goes_to_the_ports_that_the_site_file_names_or_to_any_where_it_
         assert "Cookie" not in made._prepare(ask(f"http://{host}/")).headers
 
 
+def test_what_a_hook_asks_for_on_the_way_is_not_taken_for_the_page() -> None:
+    made = requests.Session()
+
+    def renew(response: requests.Response, **_: object) -> None:
+        if response.request.path_url == "/page":
+            made.get(response.url.replace("page", "token?a=b"))
+
+    made.hooks["response"].append(renew)
+    with serving(lambda peer: peer.sendall(OK + LENGTH)) as (url, asked):
+        over(site(url, session=lambda: made)).fetch(ask(f"{url}page"), 5)
+    assert [request.split(b" ")[1] for request in asked] == [b"/page", b"/token?a=b"]
+
+
 def test_a_cookie_may_be_a_secret_and_one_that_is_missing_is_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
