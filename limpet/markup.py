@@ -6,6 +6,7 @@ to refuse or to cut. A tree that is shorter than its document is an error.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,9 @@ from limpet_store.failures import UNREADABLE
 
 _INTERNAL: Any = "internal"  # which the stubs do not know
 _LIMIT = etree.ErrorTypes.ERR_RESOURCE_LIMIT
+_UNSETTABLE = re.compile(
+    "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)  # what lxml parses, and refuses to set
 _html = HTMLTranslator()
 _xml = GenericTranslator()  # type: ignore[no-untyped-call,unused-ignore]
 
@@ -96,6 +100,7 @@ def _pour(html: Any, into: Any) -> None:
 
 
 def _add_text(into: Any, text: str | None) -> None:
+    text = _UNSETTABLE.sub("\ufffd", text or "")
     if text and len(into):
         into[-1].tail = (into[-1].tail or "") + text
     elif text:

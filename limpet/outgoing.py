@@ -19,7 +19,7 @@ _REFRESH = re.compile(
     r"""(?:url[\t\n\f\r ]*+=[\t\n\f\r ]*+)?(?P<quote>["']?)(?P<url>.*)""",
     re.I | re.S,
 )
-_CANDIDATE = re.compile(r"[\s,]*([^\s,](?:\S*[^\s,])?)(?:,+|\s+[^,]*|$)")
+_CANDIDATE = re.compile(r"([^\s,](?:\S*[^\s,])?)(?:,+|\s+[^,]*|$)")
 
 
 def hrefs(root: Any, *, frames: bool = False, images: bool = False) -> Iterator[tuple[str, Any]]:

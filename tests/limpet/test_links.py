@@ -75,6 +75,8 @@ def test_frames_and_images_are_for_those_who_ask():
     )
     assert urls(body, frames=True) == ["/f1"]
     assert [url for url in urls(body, images=True) if url] == ["/i1", "/i2", "/i3,4", "/i5", "/i6"]
+    assert urls(f"<img srcset='/1{',' * 500_000} x'>", images=True)[0] == "/1"
+    assert urls(f"<img srcset='{' ,' * 500_000}/1'>", images=True) == ["/1"]
     assert urls("<frameset><frame src=/f></frameset>", frames=True) == ["/f"]
     with pytest.raises(ExtractError, match="without a selector"):
         list(page(body).links("a", images=True))
