@@ -87,8 +87,8 @@ _XML_DECLARATION = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([^"'>]+)["'
 
 
 def media_type(content_type: str) -> str:
-    """`text/html` of `Text/HTML; charset=x`; "" where there is none."""
-    return content_type.partition(";")[0].strip().lower()
+    """`text/html` of `Text/HTML; charset=x`, and of one that was sent twice; "" where there is none."""
+    return content_type.partition(";")[0].partition(",")[0].strip().lower()
 
 
 def is_xml(content_type: str) -> bool:

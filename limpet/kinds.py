@@ -6,6 +6,7 @@ picture as HTML because the server says so, and JSON that is served as HTML is J
 
 from __future__ import annotations
 
+import json
 import re
 
 from limpet import encoding
@@ -45,6 +46,7 @@ def no_markup(body: bytes, content_type: str) -> str | None:
     if head.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
         head = encoding.decode(body[:_HEAD], content_type).lstrip().encode("utf_8", "replace")
     kind = encoding.media_type(content_type)
+    kind = kind if "/" in kind else ""  # no type at all
     declared = kind in MARKUP or encoding.is_xml(content_type)
     if head.startswith(b"<") and (declared or kind in _UNKNOWN or _DOCUMENT.match(head)):
         return None
@@ -70,7 +72,13 @@ def _binary(head: bytes) -> str:
 
 
 def _is_json(body: bytes, head: bytes) -> bool:
-    return head[:1] in (b"{", b"[") and b"<" not in body
+    """It looks like it and holds no tag, or is JSON that holds some."""
+    if head[:1] not in (b"{", b"[") or body[-_HEAD:].rstrip()[-1:] not in (b"}", b"]"):
+        return False
+    try:
+        return b"<" not in body or json.loads(body.removeprefix(b"\xef\xbb\xbf")) is not None
+    except (ValueError, RecursionError):
+        return False
 
 
 def _said(kind: str) -> str:

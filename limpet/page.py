@@ -83,12 +83,15 @@ class Page:
         """The body as JSON, in the encoding that its header, its BOM or its first bytes say. Raises ExtractError when
         it is none, and for NaN and Infinity, which JSON has not."""
         codec = encoding.header_codec(self._content_type)
-        codec = None if codec == encoding.REPLACEMENT else codec
         body = self.body.removeprefix(b"\xef\xbb\xbf")
+        if (
+            codec == encoding.REPLACEMENT
+            or len(body) < len(self.body)
+            or body[:2] in (b"\xff\xfe", b"\xfe\xff")
+        ):
+            codec = None  # its own bytes say it
         try:
-            text = (
-                body if len(body) < len(self.body) or not codec else body.decode(codec).removeprefix("\ufeff")
-            )
+            text = body.decode(codec) if codec else body
             return json.loads(text, parse_constant=_no_json)
         except (ValueError, RecursionError) as error:
             raise ExtractError(f"not JSON: {error}", UNREADABLE) from error
