@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hostile.answers import HTML, answer, moved, page, said, sent
+from hostile.answers import HTML, answer, head, moved, page, said, sent
 from hostile.case import Case, path_of, read
 from hostile.server import CLOSE, Answer, Script
 
@@ -104,6 +104,17 @@ CASES = (
         rounds=2, pages={"/": "done", "/a": "done"}, records={"/": "hello", "/a": "there"},
         asked={"/": 2, "/a": 2},
     ),
+    Case(
+        name="a 304 that tells a length has no body",
+        here={"/": sent("if-none-match", "1", head("Content-Length: 999", status=304),
+                        page("hello", "/a", lines=('ETag: "1"',))), "/a": page("there")},
+        rounds=2, pages={"/": "done", "/a": "done"}, records={"/": "hello", "/a": "there"}, asked={"/": 2, "/a": 2},
+        connections=2,
+    ),
+    visited("a 410 that is cut takes nothing away", [HELLO, (GONE[:-3], CLOSE)], 2, "dead: cut short",
+            asked={"/": 3}),
+    visited("a 404 that is cut takes nothing away", [HELLO, (NOT_FOUND[:-3], CLOSE)], 3, "dead: cut short",
+            asked={"/": 5}),
     Case(
         name="a 304 keeps the links of its page",
         here={"/": sent("if-none-match", "1", UNCHANGED, page("hello", "/a", lines=('ETag: "1"',))),

@@ -94,6 +94,8 @@ CASES = (
              "http://127.0.0.1:99999/", "http://%00/"),
     left_out("links of other schemes are left out", "scheme", "ftp://x/", "file:///etc/passwd", "intent://x",
              "ws://x/", "chrome://x"),
+    linked("a link as long as the cap is followed", a(f"/{'x' * (8_192 - len(HERE) - 1)}"),
+           f"/{'x' * (8_192 - len(HERE) - 1)}"),
     left_out("links longer than the cap are left out", "too long", f"/{LONG}", f"/?q={LONG}"),
     left_out("links out of scope are left out", "out of scope", "http://other.example/", f"{OTHER}/x",
              "//b\u00fccher.example/", "https://127.0.0.1/"),

@@ -25,6 +25,11 @@ def h1(words: str, codec: str = "utf-8", before: str = "") -> bytes:
 
 
 PAGE = page("x")
+MANY = b"<p " + b" ".join(b"a%d=1" % n for n in range(1_000))
+WIDE = b"<p " + b" ".join(b"a%d=1" % n for n in range(20_000)) + b"><h1>x</h1>"
+LAUGHS = b'<!DOCTYPE r [<!ENTITY a0 "ha">%s]><r><h1>&a30;</h1></r>' % b"".join(
+    b'<!ENTITY a%d "&a%d;&a%d;">' % (n + 1, n, n) for n in range(30)
+)
 
 
 # Handlers
@@ -131,6 +136,8 @@ CASES = (
          b"<p>" + b"x " * 4_700_000 + b"</p><h1>hello</h1>"),
     text("what follows an attribute of 1 MB is read", "hello",
          b"<p title='" + b"x" * 1_000_000 + b"'></p><h1>hello</h1>"),
+    text("what follows 1,000 attributes is read", "hello", MANY + b"></p><h1>hello</h1>"),
+    fails("a page with 20,000 attributes on one element is not read", raw(WIDE), "unreadable"),
     text("what follows 100,000 elements is read", "hello", b"<i>x</i>" * 100_000 + b"<h1>hello</h1>"),
     done("blanks alone are an empty page", raw(b" \n\t "), None),
     done("a comment that is never closed hides what follows", raw(b"<!-- <h1>hello</h1>"), None),
@@ -152,6 +159,12 @@ CASES = (
     breaks("JSON that is cut is not read", as_json, "unreadable", raw(b'{"text": "x', "application/json")),
     breaks("a page in the place of JSON is not read", as_json, "unreadable",
            raw("<h1>log in</h1>", "text/html")),
+    breaks("JSON nested 100,000 deep is not read", as_json, "unreadable", raw(b"[" * 100_000, "application/json")),
+    breaks("JSON with a number of 10,000 digits is not read", as_json, "unreadable",
+           raw(b'{"text": %s}' % (b"9" * 10_000), "application/json")),
+    handled("JSON with half a character costs the record alone", as_json,
+            raw(b'{"text": "\\ud800"}', "application/json"), text=None, rejected=1),
+    breaks("XML whose entities would fill the memory is not read", read, "unreadable", raw(LAUGHS, "text/xml")),
     handled("JSON with a BOM is read", as_json, raw(b'\xef\xbb\xbf{"text": "hello"}', "application/json")),
     breaks("a handler that fails late gives nothing", fails_late, told={"/": "RuntimeError"}),
     Case(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hostile.answers import CHUNKED, HTML, answer, chunks, head, moved, page, said, sent
 from hostile.case import Case, done, fails, keeps
-from hostile.server import CLOSE, HERE, OTHER
+from hostile.server import CLOSE, HANG, HERE, OTHER, Endless
 
 PRIVATE = {"allow_private": False}
 EVERYWHERE = {"allow_private": True}
@@ -169,6 +169,24 @@ CASES = (
     ),
     fails("a redirect that is cut inside its location is none",
           (b"HTTP/1.1 302 Found\r\nLocation: /b", CLOSE), "cut short"),
+    Case(
+        name="a redirect whose body never comes ends at the deadline", tune={"total_timeout": 0.25},
+        here={"/": (head("Location: /b", "Content-Length: 9", status=302), HANG), "/b": page("there")},
+        pages={"/": "alias", "/b": "done"}, records={"/b": "there"}, asked={"/": 1, "/b": 1},
+    ),
+    Case(
+        name="a redirect whose body never ends is left at once",
+        here={"/": (head("Location: /b", CHUNKED, status=302), Endless(chunks(b"x" * 99, end=b""))),
+              "/b": page("there")},
+        pages={"/": "alias", "/b": "done"}, records={"/b": "there"}, asked={"/": 1, "/b": 1},
+    ),
+    leads("that is folded", b"/a\r\n b", "/a%20b"),
+    fails("a page that leads to itself in capitals leads to itself", moved("HTTP://127.0.0.1:00001/"), "redirect", 12),
+    fails("a cookie that has to come back and is taken away ends", sent("cookie", "seen=1", page("x"),
+          moved("/", 302, "Set-Cookie: seen=1; Max-Age=0")), "redirect", 12),
+    done("cookies that are none are passed over", sent("cookie", "seen=1", page("hello"),
+         moved("/", 302, "Set-Cookie: ;;=;", "Set-Cookie: seen=1; Path=/; HttpOnly", "Set-Cookie: \xe2\x98\x83=\xff")),
+         asked={"/": 2}),
     done("a location without a redirect leads nowhere", page("hello", lines=("Location: /b",))),
     fails("a choice of pages is not a redirect", answer(b"", "Location: /b", status=300), "HTTP status", 1),
     done("a meta refresh in a noscript is no redirect",

@@ -82,6 +82,7 @@ def urls(*paths: str) -> bytes:
 
 
 MAP = urls("/p")
+INDEX = b"<sitemapindex><sitemap><loc>/map.xml</loc></sitemap></sitemapindex>"
 DOCTYPE = b'<!DOCTYPE urlset [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
 XML = "Content-Type: application/xml"
 
@@ -97,6 +98,12 @@ CASES = (
     waits("a host whose robots.txt is always cut gives nothing out", (RULES[:-3], CLOSE)),
     waits("a host whose robots.txt is damaged gives nothing out", answer(NO_A, TEXT, GZIP)),
     obeys("a robots.txt that is cut is asked for again", [(RULES[:-3], CLOSE), RULES], asked=2),
+    obeys("a robots.txt of 304 that nobody asked for is asked for again", [answer(b"", status=304), RULES], asked=2),
+    obeys("a robots.txt of 206 is asked for again", [answer(b"User-agent: *", TEXT, status=206), RULES], asked=2),
+    obeys("what was forbidden and is no more is visited when the new rules are known",
+          [RULES, answer(b"", TEXT)], a=True, asked=3, rounds=3, requests={"/": 3, "/b": 3}),
+    obeys("a robots.txt that fails in the next round leaves its rules", [RULES, answer(b"", status=500)], asked=3,
+          rounds=2, requests={"/": 2, "/b": 2}),
     obeys("a BOM hides no rule", answer(b"\xef\xbb\xbf" + NO_A, TEXT)),
     obeys("a page in the place of robots.txt forbids nothing", answer(said("not found", "/x"), HTML), a=True),
     obeys("an empty robots.txt forbids nothing", answer(b"", TEXT), a=True),
@@ -177,6 +184,12 @@ CASES = (
            2),
     mapped("a packed sitemap that lacks its end is none", {"/map.xml": answer(gzip.compress(MAP)[:-9], XML)},
            "dead: unreadable", 2),
+    Case(
+        name="a sitemap that lists itself is read once", site={"sitemaps": [f"{HERE}/map.xml"]},
+        here={"/": page("hello"), "/map.xml": answer(INDEX, XML)},
+        pages={"/": "done", f"sitemap {HERE}/map.xml": "done"}, records={"/": "hello"},
+        asked={"/": 1, "/map.xml": 1},
+    ),
     mapped("a page is no sitemap", {"/map.xml": answer(said("not found"), HTML)}, "dead: unreadable", 2),
     mapped("a sitemap above its cap is none", {"/map.xml": answer(urls("/p", "/q", "/r"), XML)},
            "dead: unreadable", 1, tune={"max_sitemap": 2}),
