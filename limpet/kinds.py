@@ -54,7 +54,7 @@ def no_markup(body: bytes, content_type: str) -> str | None:
         return f"{found}{_said(kind)}: page.body has its bytes"
     if not head.strip(b"\0") or (declared and not _is_json(body, head)):
         return None
-    if "json" in kind or (kind in _UNKNOWN | MARKUP and _is_json(body, head)):
+    if ("json" in kind and head[:1] != b"<") or (kind in _UNKNOWN | MARKUP and _is_json(body, head)):
         return f"JSON{_said(kind)}: page.json() reads it, page.pick() one value"
     if kind in _UNKNOWN and (b"\0" in head or b"\x01" in head):
         return f"binary data{_said(kind)}: page.body has its bytes"

@@ -100,11 +100,10 @@ def _pour(html: Any, into: Any) -> None:
 
 
 def _add_text(into: Any, text: str | None) -> None:
-    text = _UNSETTABLE.sub("\ufffd", text or "")
     if text and len(into):
-        into[-1].tail = (into[-1].tail or "") + text
+        into[-1].tail = _UNSETTABLE.sub("\ufffd", (into[-1].tail or "") + text)
     elif text:
-        into.text = (into.text or "") + text
+        into.text = _UNSETTABLE.sub("\ufffd", (into.text or "") + text)
 
 
 def _too_deep() -> ExtractError:

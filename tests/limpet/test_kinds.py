@@ -35,7 +35,7 @@ def page(body, content_type=None):
         (b"RIFF\x24\0\0\0WEBPVP8 ", "text/html", "a WebP picture"),
         (b"\x01\x02\0\x03", "application/octet-stream", "binary data"),
         (b'{"a": "<b>x</b>"}', "application/json", "JSON (served as application/json): page.json()"),
-        (b'<b>"a"</b>', "application/ld+json", "JSON"),
+        (b'<b>"a"</b>', "application/ld+json", "application/ld+json: page.body"),
         (b'{"a": 1}', "text/html", "JSON"),
         (b"\xef\xbb\xbf[1]", "text/html", "JSON"),
         (b"[1]", None, "JSON"),

@@ -40,6 +40,7 @@ READ = {
     "the end of html and a comment before it": b"<body>x</html> y <!-- z -->",
     "two documents": b"<html><body>x</body></html>\n<!doctype html><html><head><title>y</title></head><body>z",
     "control characters behind the end of html": b"<body>x</html>\x01\x0c\x1by\xef\xbf\xbe<p>z</html>\x7f",
+    "control characters before the end of html": b"<body>x\x1b</html>y<p>z\x1b</p>\x1b</html>z",
     "frames": b"<frameset><frame src=x></frameset></html>",
 }
 
