@@ -43,13 +43,12 @@ class Endless:
 
 @dataclass(frozen=True)
 class Asked:
-    """One request. `raw` is its head as it came."""
+    """One request."""
 
     connection: int
     method: str
     target: str
     headers: Mapping[str, str]  # names in lower case
-    raw: bytes
 
 
 Step = bytes | Do | Endless
@@ -147,7 +146,7 @@ class Hostile:
         while len(rest) < length:
             rest += peer.recv(65_536) or b"?" * length
         method, _, target = first.partition(" ")
-        asked = Asked(number, method, target.rpartition(" ")[0], headers, head)
+        asked = Asked(number, method, target.rpartition(" ")[0], headers)
         with self._lock:
             self.asked.append(asked)
         return asked, rest[length:]
