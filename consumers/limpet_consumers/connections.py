@@ -23,13 +23,14 @@ from urllib3.exceptions import (
 )
 
 from limpet_consumers.dialing import dial
-from limpet_consumers.lines import BLANK, BadChunk, CutShort, Lines
+from limpet_consumers.lines import BLANK, MOST_LINE, BadChunk, CutShort, Lines, headers_of
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 LONGEST = 60.0  # seconds to connect where nobody says
-MOST_LINE = 65_537  # bytes of a line that http.client does not ask for; its own bound
+LENGTH = re.compile(r"[0-9]{1,18}").fullmatch
+NO_BODY = frozenset({101, 204, 304})  # statuses
 CHUNK_SIZE = re.compile(rb"0*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n").fullmatch
 CHUNK_BEGUN = re.compile(rb"[0-9A-Fa-f]*[ \t]*(?:;[^\n]*)?\r?").fullmatch  # or the end of a chunk
 
@@ -81,14 +82,40 @@ class _Response(http.client.HTTPResponse):
     """Status line, headers, chunk sizes and body come through `_InTime`; over TLS too."""
 
     fp: Lines
+    _method: str | None
 
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
         self.fp = Lines(_InTime(self.fp.detach(), sock))
 
+    def begin(self) -> None:
+        """http.client's, over headers that are held to the letter. A length or coding that is none is left for who
+        reads the body."""
+        if self.headers is not None:
+            return
+        version, self.status, reason = self._read_status()
+        if not version.startswith("HTTP/1."):
+            raise http.client.UnknownProtocol(version)
+        self.version, self.code, self.reason = (
+            10 if version == "HTTP/1.0" else 11,
+            self.status,
+            reason.strip(),
+        )
+        self.headers = self.msg = headers_of(self.fp)
+        self.chunked = self.headers.get("transfer-encoding", "").lower() == "chunked"
+        self.chunk_left = None
+        self.length = self._length()
+        self.will_close = self._check_close() or (not self.chunked and self.length is None)
+
+    def _length(self) -> int | None:
+        if self.status in NO_BODY or self._method == "HEAD":
+            return 0
+        length = self.headers.get("content-length", "")
+        return int(length) if not self.chunked and LENGTH(length) else None
+
     def _read_status(self) -> tuple[str, int, str]:
-        """http.client's: the status line, behind which headers come. It knows 100 alone of the interim responses (RFC
-        9110, 15.2), so those are stepped over here; after 101 HTTP is over."""
+        """http.client's, of the response itself: interim ones (RFC 9110, 15.2) are stepped over. After 101 HTTP is
+        over."""
         while True:
             try:
                 found: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]
@@ -96,11 +123,9 @@ class _Response(http.client.HTTPResponse):
                 if b"HTTP/".startswith(cut.begun):
                     raise
                 raise http.client.BadStatusLine("") from None
-            self.fp.headers_begin()
             if found[1] >= 200 or found[1] == http.HTTPStatus.SWITCHING_PROTOCOLS:
                 return found
-            while self.fp.inside_headers:
-                self.fp.readline(MOST_LINE)
+            headers_of(self.fp)
 
     def _get_chunk_left(self) -> int | None:
         """http.client's: the bytes left of a chunk, None behind the last. It takes any two bytes for a chunk's end;

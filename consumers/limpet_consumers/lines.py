@@ -6,12 +6,14 @@ from __future__ import annotations
 import http.client
 import io
 import re
+from collections.abc import Iterator
 
-MOST_HEADERS = 262_144  # bytes of one response's headers; of lines there may be 100, http.client's own bound
-BEGINNING = 5  # bytes of a cut line, enough to see whether it is what it should be
+MOST_LINE = 65_536  # bytes
+MOST_HEADERS = 262_144  # bytes of one response's headers
+MOST_LINES = 1_000  # lines of them
 BLANK = (b"\r\n", b"\n")
-HEADER = re.compile(rb"([!-9;-~]+)([ \t]*):")  # what the parser takes for one, but for the blanks
-PLAIN = re.compile(rb"[!-9;-~]+:[^\r]*[^\r\n \t]\r?\n").fullmatch
+NAME = re.compile(r"[!-9;-~]+").fullmatch
+BEGINNING = 5  # bytes of a cut line, enough to see whether it is what it should be
 
 
 class CutShort(http.client.HTTPException):
@@ -34,48 +36,59 @@ class Lines(io.BufferedReader):
     """The buffered reader of a response, for http.client.
 
     http.client takes the end of the connection for the end of a line: of `Location: https://shop.example/product/12`
-    that is another page, of the chunk size `0a3` the last chunk, and headers that were cut are fewer headers.
+    that is another page, and of the chunk size `0a3` the last chunk.
     """
 
-    inside_headers = False
-    _taken = 0
-    _kept = False  # the line before
-
     def readline(self, size: int | None = -1, /) -> bytes:
-        """As any reader's. Raises CutShort and HeadersTooLarge."""
-        while True:
-            line = super().readline(size)
-            if line[-1:] != b"\n" and (line or self.inside_headers) and len(line) != size:
-                raise CutShort(line[:BEGINNING])
-            if not self.inside_headers or len(line) == size:  # too long for http.client, which says so
-                return line
-            if header := self._header(line):
-                return header
+        """As any reader's. Raises CutShort."""
+        line = super().readline(size)
+        if line[-1:] != b"\n" and line and len(line) != size:
+            raise CutShort(line[:BEGINNING])
+        return line
 
-    def headers_begin(self) -> None:
-        """From here on to an empty line come headers."""
-        self.inside_headers, self._taken, self._kept = True, 0, False
 
-    def _header(self, line: bytes) -> bytes:
-        """The header, or the line that ends them. What is neither is left out, as by browsers: b""; the parser would
-        leave out what follows."""
-        self._taken += len(line)
-        if self._taken > MOST_HEADERS:
-            raise HeadersTooLarge
-        if PLAIN(line):
-            self._kept = True
-            return line
+def headers_of(lines: Lines) -> http.client.HTTPMessage:
+    """The headers, to the empty line that ends them. Raises CutShort and HeadersTooLarge.
+
+    http.client's own parser is one for mail: it takes the end of the connection for theirs, leaves out all that follows
+    a line that is none, and breaks lines where there is a bare carriage return. Here a line that is no header is left
+    out alone, as by browsers; folded lines are one, and blanks around names and values are no part of them (RFC 9112,
+    2.2 and 5).
+    """
+    found: list[tuple[str, str]] = []
+    kept = False
+    for line in _section(lines):
+        text = line.decode("latin-1")
+        if text[0] in " \t":  # it goes on with the line before
+            if kept:
+                found[-1] = (found[-1][0], f"{found[-1][1]} {_value(text)}".strip(" "))
+            continue
+        name, colon, value = text.partition(":")
+        name = name.rstrip(" \t")
+        kept = bool(colon and NAME(name))
+        if kept:
+            found.append((name, _value(value)))
+    message = http.client.HTTPMessage()
+    for name, value in found:
+        message.set_raw(name, value)
+    return message
+
+
+def _section(lines: Lines) -> Iterator[bytes]:
+    """The lines before the empty one."""
+    taken = 0
+    for _ in range(MOST_LINES):
+        line = lines.readline(MOST_LINE)
         if line in BLANK:
-            self.inside_headers = False
-            return line
-        return self._mended(line)
+            return
+        if not line:
+            raise CutShort
+        taken += len(line)
+        if taken > MOST_HEADERS or line[-1:] != b"\n":
+            break
+        yield line
+    raise HeadersTooLarge
 
-    def _mended(self, line: bytes) -> bytes:
-        """One that the parser or http.client would misread: with blanks where none belong, or a carriage return inside,
-        which the parser takes for the end of a line (RFC 9112, 2.2 and 5.1)."""
-        text = line.rstrip(b"\r\n \t").replace(b"\r", b" ")
-        if line[0] in b" \t":  # it goes on with the line before
-            return text + b"\r\n" if text and self._kept else b""
-        found = HEADER.match(text)
-        self._kept = found is not None
-        return found[1] + text[found.end(2) :] + b"\r\n" if found else b""
+
+def _value(text: str) -> str:
+    return text.strip(" \t\r\n").replace("\r", " ")

@@ -64,8 +64,6 @@ def _named(error: BaseException) -> tuple[str, str]:
     found = (type(error).__name__, FAILED)
     for inner in _chain(error):
         found = PLAIN.get(type(inner).__name__) or _of_system(inner) or found
-        if str(inner).startswith("got more than"):  # http.client's bound of header lines
-            found = PLAIN["HeadersTooLarge"]
         if told := re.fullmatch(r"Tunnel connection failed: (\d{3}.{0,40})", str(inner)):
             found = (told[1], CONNECTION)
     return found

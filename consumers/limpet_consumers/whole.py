@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 import zlib
 from collections.abc import Mapping
@@ -11,13 +10,12 @@ from dataclasses import dataclass
 import requests
 import urllib3
 
-from limpet_consumers.connections import asked
+from limpet_consumers.connections import LENGTH, asked
 from limpet_consumers.http import FetchFailed
 from limpet_consumers.unpacking import unpacker
 from limpet_store import failures
 
 CHUNK = 65_536
-LENGTH = re.compile(r"[0-9]{1,18}").fullmatch  # of many more digits http.client makes no number
 RATIO = 200  # unpacked to packed
 RATIO_FROM = 1_000_000  # bytes unpacked; below, any ratio is fine
 
@@ -56,7 +54,7 @@ class Whole:
             response.close()
 
     def _content(self, response: requests.Response, headers: Mapping[str, str], most: int | None) -> bytes:
-        if response.status_code == 204:
+        if response.status_code == 204 or response.request.method == "HEAD":  # a login's
             return b""
         if response._content_consumed:  # type: ignore[attr-defined]  # by a hook of the user's session
             return self._taken(response.content, most)
@@ -133,7 +131,7 @@ def _says_its_end(headers: Mapping[str, str]) -> bool:
     """Whether there are chunks or a length (RFC 9112, 6.3). Raises FetchFailed for what is neither: http.client takes
     it for a body that the end of the connection ends."""
     coding, length = headers.get("transfer-encoding"), headers.get("content-length")
-    if coding is not None and coding.lower() != "chunked":  # to the letter, as http.client compares it
+    if coding is not None and coding.lower() != "chunked":
         raise FetchFailed(f"unknown transfer encoding {coding[:40]!r}", kind=failures.DAMAGED)
     if coding is None and length is not None:
         told = {each.strip() for each in length.split(",")}

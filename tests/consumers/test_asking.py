@@ -140,7 +140,7 @@ URL = "{}?token=top-secret-value"
         b"", b"HTTP/1.1 2", b"HTTP/1.1 200 OK\r\nX: 1", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx",
         b"SSH-2.0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\n folded\r\n: none\r\na b: c\r\n more\r\nContent-Length: 9\r\n\r\nx",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nx", b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 200 + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nx", b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 2_000 + b"\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nx",
     ],

@@ -44,7 +44,7 @@ def fetch(raw: bytes, **options: object) -> Response:
         (OK + b"Transfer-Encoding: identity\r\n\r\nhello", failures.DAMAGED),
         *((OK + CHUNKED + body, failures.DAMAGED) for body in BAD_CHUNKS),
         *((OK + b"Transfer-Encoding:" + odd + b"\r\n" + CHUNKS, failures.DAMAGED) for odd in
-          (b"", b"chunked\x0b", b"\r\n chunked", b"chunked\r\nTransfer-Encoding: chunked", b"chunked, gzip")),
+          (b"", b"chunked\x0b", b"\r\n chunked, chunked", b"chunked\r\nTransfer-Encoding: chunked", b"chunked, gzip")),
         (OK + b"Content-Length: +5\r\n\r\nhello", failures.DAMAGED),
         (OK + b"Content-Length: " + b"9" * 5_000 + b"\r\n\r\nhello", failures.DAMAGED),
         (OK + b"\r\nhello", failures.UNFRAMED),
@@ -52,7 +52,7 @@ def fetch(raw: bytes, **options: object) -> Response:
         (OK + b"Content-Encoding: snappy\r\n" + FIVE, failures.DAMAGED),
         (OK + b"Content-Encoding: gzip\r\n" + FIVE, failures.DAMAGED),
         (OK + b"Content-Encoding: gzip, gzip, gzip, gzip\r\n" + FIVE, failures.DAMAGED),
-        (OK + b"".join(b"X-%d: 1\r\n" % n for n in range(200)) + FIVE, failures.HEADERS),
+        (OK + b"".join(b"X-%d: 1\r\n" % n for n in range(2_000)) + FIVE, failures.HEADERS),
         (OK + b"X: " + b"x" * 70_000 + b"\r\n" + FIVE, failures.HEADERS),
         (OK + (b"X: " + b"x" * 60_000 + b"\r\n") * (MOST_HEADERS // 60_000 + 1) + FIVE, failures.HEADERS),
         (OK + b"no header\r\n" * 30_000 + FIVE, failures.HEADERS),
@@ -90,6 +90,8 @@ def test_chunk_sizes_that_count_characters_make_no_shorter_page() -> None:
         OK + b"Content-Length : 5 \t\r\n\r\nhello",
         OK + b"Transfer-Encoding: chunked \r\n" + CHUNKS,
         OK + b"transfer-encoding\t:chunked\r\n" + CHUNKS,
+        OK + b"Transfer-Encoding:\r\n \r\n\tchunked\r\n" + CHUNKS,
+        OK + b"".join(b"X-%d: 1\r\n" % n for n in range(500)) + FIVE,
         OK + CHUNKED + b"5  \r\nhello\r\n00 ;x\r\nTrailer: 1\r\n\r\n",
         OK.replace(b"\r\n", b"\n") + CHUNKED.replace(b"\r\n", b"\n") + b"5\nhello\n0\n\n",
         b"HTTP/1.1 200 OK\n" + FIVE.replace(b"\r\n", b"\n"),
@@ -115,6 +117,11 @@ def test_a_carriage_return_inside_a_header_ends_none() -> None:
     )
     assert "location" not in response.headers
     assert [response.headers[name] for name in ("x-two", "x-three", "x-four")] == ["a b", "", "4"]
+
+
+def test_a_folded_header_is_one() -> None:
+    response = fetch(OK + b"X-One: a\r\n b \r\n\t c\r\nX-Two:\r\n d\r\n" + FIVE)
+    assert (response.headers["x-one"], response.headers["x-two"]) == ("a b c", "d")
 
 
 def test_of_an_error_the_status_counts_and_its_headers() -> None:
