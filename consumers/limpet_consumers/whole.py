@@ -54,7 +54,8 @@ class Whole:
             response.close()
 
     def _content(self, response: requests.Response, headers: Mapping[str, str], most: int | None) -> bytes:
-        if response.status_code == 204 or response.request.method == "HEAD":  # a login's
+        asked_by = getattr(response.request, "method", "")  # an adapter of the site's own may not say
+        if response.status_code == 204 or asked_by == "HEAD":
             return b""
         if response._content_consumed:  # type: ignore[attr-defined]  # by a hook of the user's session
             return self._taken(response.content, most)

@@ -95,6 +95,15 @@ def test_what_a_hook_asks_for_on_the_way_is_not_taken_for_the_page() -> None:
     assert [request.split(b" ")[1] for request in asked] == [b"/page", b"/token?a=b"]
 
 
+def test_a_login_may_ask_for_headers_alone() -> None:
+    found: list[int] = []
+    with serving(lambda peer: peer.sendall(OK + b"Content-Length: 9\r\n\r\n")) as (url, _):
+        over(site(url, session=requests.Session)).log_in(
+            lambda session: found.append(session.head(url).status_code), 5
+        )
+    assert found == [200]
+
+
 def test_a_cookie_may_be_a_secret_and_one_that_is_missing_is_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
