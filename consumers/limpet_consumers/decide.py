@@ -17,6 +17,7 @@ from limpet_store.secret import hidden
 
 BLOCKS = frozenset({403, 429, 503})
 AGAIN = frozenset({408, 425})
+OF_THE_DOCUMENT = frozenset({failures.UNREADABLE, failures.TOO_MANY_LINKS})
 TOKEN_REFUSED = frozenset({400, 403, 410})  # of a page whose URL does not last
 
 
@@ -40,10 +41,13 @@ def put_back(attempt: Attempt, error: NotLoggedIn) -> Outcome:
 
 
 def unread(attempt: Attempt, status: int, why: str, kind: str = failures.LOGIN) -> Outcome:
-    """It arrived, and nothing can be made of it; `kind` is one of `failures`."""
+    """It arrived, and nothing can be made of it; `kind` is one of `failures`. What a document is by itself, a second
+    look settles: it may have been an error page in its place."""
+    settled = kind in OF_THE_DOCUMENT and attempt.page.failures > 0
     return Outcome(
-        attempt=attempt, kind=Kind.RETRY, status=status, reason=kind, error=why, jitter=random.random()
-    )
+        attempt=attempt, kind=Kind.DEAD if settled else Kind.RETRY, status=status, reason=kind, error=why,
+        jitter=random.random(),
+    )  # fmt: skip
 
 
 def without_body(

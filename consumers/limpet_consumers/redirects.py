@@ -102,11 +102,16 @@ def _unadded(query: str | None, url: str) -> str:
 
 
 def _unmangled(location: str) -> str:
-    """Raw UTF-8 in a header arrives as latin-1, for that is what HTTP says headers are."""
+    """Raw UTF-8 in a header arrives as latin-1, for that is what HTTP says headers are. Bytes that are no UTF-8 go back
+    as they are, percent-encoded, as browsers do."""
     try:
-        return location.encode("latin-1").decode("utf-8")
-    except UnicodeError:
+        raw = location.encode("latin-1")
+    except UnicodeError:  # from a transport that has decoded it
         return location
+    try:
+        return raw.decode("utf-8")
+    except UnicodeError:
+        return "".join(chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in raw)
 
 
 def _join(base: str, location: str) -> str:

@@ -81,9 +81,11 @@ def crawl_delay(rules: str, user_agent: str) -> int:
     return round(max(0.0, min(max(asked), LONGEST_DELAY)) * 1000)
 
 
-def fetch(http: Http, request: Request, deadline: float) -> Response:
+def fetch(
+    http: Http, request: Request, deadline: float, may_be_private: Callable[[str], bool] = lambda url: False
+) -> Response:
     """The robots.txt itself, its first 500 KiB, after up to five redirects, which RFC 9309 wants followed, to
-    other hosts too.
+    other hosts too: `may_be_private` says which of those may be on this machine or a private network.
 
     One that leads to what may never be fetched (a private peer, not http) is answered as a 404: it can be taken
     as unavailable (2.3.1.2), and a private host's pages fail by themselves. Raises FetchFailed for what may pass.
@@ -95,7 +97,7 @@ def fetch(http: Http, request: Request, deadline: float) -> Response:
             location = response.headers.get("location")
             if response.status not in (301, 302, 303, 307, 308) or not location:
                 return response
-            request = _redirected(request, location)
+            request = _redirected(request, location, may_be_private)
         except (URLRejected, ValueError):
             break
         except FetchFailed as error:
@@ -105,11 +107,12 @@ def fetch(http: Http, request: Request, deadline: float) -> Response:
     return Response(request.url, 404, {}, b"")
 
 
-def _redirected(request: Request, location: str) -> Request:
+def _redirected(request: Request, location: str, may_be_private: Callable[[str], bool]) -> Request:
     """The request that follows; to another origin no header goes along that may be a secret of this one's.
     Raises URLRejected and ValueError."""
     old, new = admit(request.url), admit(join_url(request.url, location))
     if (old.scheme, old.name, old.port) == (new.scheme, new.name, new.port):
         return replace(request, url=new.canonical)
     headers = {name: value for name, value in request.headers.items() if name.lower() in OPEN_HEADERS}
-    return Request(new.canonical, headers=headers, most=request.most)
+    private = may_be_private(new.canonical)
+    return Request(new.canonical, headers=headers, private=private, most=request.most)

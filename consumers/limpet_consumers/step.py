@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from limpet_consumers import decide, redirects, robots, sitemap_reader, sitemaps, validators
-from limpet_consumers.asking import Asked, Asking
+from limpet_consumers.asking import Asked, Asking, may_be_private
 from limpet_consumers.following import Allowed, Answer, Following
 from limpet_consumers.http import FetchFailed, Http, Response
 from limpet_consumers.login import Access, NotLoggedIn, Unwanted
@@ -136,7 +136,7 @@ class Step:
         request = self._asking.request(Asked.of(page), self._validators(attempt))
         deadline = self._site.knobs.total_timeout
         if page.kind == "robots":
-            got = Answer(robots.fetch(self._http, request, deadline), page.canonical)
+            got = Answer(robots.fetch(self._http, request, deadline, self._may_be_private), page.canonical)
         else:
             if page.kind == "sitemap":
                 request = replace(request, most=sitemap_reader.MOST_BYTES + 1)
@@ -159,16 +159,16 @@ class Step:
         return f"{handler or ''}:{self._site.code(handler)}"
 
     def _robots(self, attempt: Attempt, response: Response) -> Outcome:
-        """RFC 9309: 2xx are the rules, 4xx are none; a server that cannot say is asked again."""
+        """RFC 9309: 2xx are the rules, 4xx are none; a server that cannot say, or says a part, is asked again."""
         status = response.status
-        if status >= 500 or status == 429:
+        if status >= 500 or status in (206, 304, 429):
             wait = decide.retry_after(response.headers.get("retry-after"), self._now())
             kind = Kind.BLOCKED if status in (429, 503) else Kind.RETRY
             return Outcome(
                 attempt=attempt, kind=kind, status=status, error=f"robots.txt: HTTP status {status}",
                 host_failed=kind is Kind.RETRY, retry_after=wait, jitter=random.random(),
             )  # fmt: skip
-        rules = robots.rules_text(response.body) if 200 <= status < 300 else ""
+        rules = robots.rules_text(response.body) if status < 300 else ""
         delay = robots.crawl_delay(rules, self._site.user_agent) if rules else 0
         page = attempt.page
         found: Sequence[Discovery] = ()
@@ -177,6 +177,9 @@ class Step:
         return Outcome(
             attempt=attempt, kind=Kind.DONE, status=status, robots=rules, crawl_delay=delay, discoveries=found
         )
+
+    def _may_be_private(self, url: str) -> bool:
+        return may_be_private(self._site, url)
 
     def _fetched(self, attempt: Attempt, got: Answer, handler: str | None = None) -> Fetched:
         page, response = attempt.page, got.response
