@@ -306,7 +306,9 @@ def test_a_limited_run_sends_no_more_requests_than_asked_for(bench: Any) -> None
 def test_a_document_that_cannot_be_read_is_looked_at_once_more_and_is_dead(bench: Any) -> None:
     picture = Response("", 200, {"content-type": "image/png"}, b"\x89PNG\r\n\x1a\n" + b"x" * 20)
     then = iter([picture, html('<b class="price">6</b>')])
-    made = bench({"/": html('<a href="/p/1">1</a><a href="/p/2">2</a>'), "/p/1": picture, "/p/2": lambda _: next(then)})
+    made = bench(
+        {"/": html('<a href="/p/1">1</a><a href="/p/2">2</a>'), "/p/1": picture, "/p/2": lambda _: next(then)}
+    )
     made.site.tune(time_scale=0.00001)
     made.crawl()
     assert made.page("/p/1", "state", "reason") == ("dead", "unreadable")
