@@ -4,8 +4,10 @@ nobody: it works in a thread apart, which is given up when it does not come back
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -40,14 +42,15 @@ class Plugged:
         self._made: Any = None
 
     def fetch(self, request: Request, deadline: float) -> Response:
-        """See the protocol. What the transport raises is a failure with its text."""
+        """See the protocol. What the transport raises is a failure with its text; all of its time counts as waiting."""
         try:
             if not request.private:
                 refuse_private(request.url)
         except PrivatePeer as error:
             raise failure(error) from None
+        began = time.monotonic()
         given = self._apart(lambda: self._transport().fetch(request, deadline), deadline)
-        return _checked(given, request, self._max_body)
+        return replace(_checked(given, request, self._max_body), wait=time.monotonic() - began)
 
     def log_in(self, login: Callable[[Any], object], deadline: float) -> bool:
         """`login` gets the transport itself."""
