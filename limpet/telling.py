@@ -13,9 +13,10 @@ from limpet.waiting import reasons
 from limpet_consumers import robots
 from limpet_store import alike, story
 from limpet_store.canonical import Address
+from limpet_store.capacity import TOO_MANY
 from limpet_store.errors import URLRejected
 from limpet_store.message import rfc3339
-from limpet_store.scope import Hosts
+from limpet_store.scope import TOO_DEEP, Hosts
 from limpet_store.store import Store
 from limpet_store.story import PageFacts, RecordFacts
 from limpet_store.summary import NO_HANDLER, counted
@@ -175,7 +176,10 @@ def _obstacles(engine: Engine, store: Store, address: Address) -> Iterator[str]:
     elif host and host.robots and not robots.allows(host.robots, address.canonical, site.user_agent):
         yield f"robots.txt of {host.origin} forbids it; it would not be fetched if a page linked it"
     else:
-        yield f"no page that was read gave a link to it; `limpet try {engine.site_file.name} PAGE` lists what one gives"
+        for why in (TOO_MANY, TOO_DEEP):  # which links those were is not kept
+            for url, count in alike.dropping(store, why):
+                yield f"perhaps one of {counted(count, 'link')} left out on {url}: {why}"
+        yield f"no link to it was followed; `limpet try {engine.site_file.name} PAGE` lists what one gives"
         if unread := story.unread(store):
             yield f"{counted(unread, 'page')} still to be read: the crawl is not finished, and one of them may"
     if site.match(address.canonical) is None:

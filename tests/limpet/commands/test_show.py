@@ -72,7 +72,7 @@ def test_it_starts_no_server_and_changes_nothing(crawled: Path, shop: ShopServer
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("/product/77", "no page that was read gave a link to it"),
+        ("/product/77", "no link to it was followed"),
         ("/product/77/x", "no pattern of the site fits it"),
     ],
 )
@@ -248,3 +248,17 @@ def test_an_alias_says_where_it_leads(tmp_path: Path) -> None:
 
 def test_a_crawl_that_never_began_is_wrong_use(site: Path) -> None:
     assert limpet("show", site, "http://127.0.0.1/").code == 2
+
+
+def test_a_page_that_had_no_room_names_the_pages_that_may_link_it(tmp_path: Path) -> None:
+    with small_site({"/": '<a href="/a">a</a><a href="/b">b</a>', "/a": "a"}) as web:
+        site = tmp_path / "s.py"
+        site.write_text(
+            f'from limpet import Site\nsite = Site("shop", ["{web.url}/"], max_pages=2)\n'
+            '@site.page("/{rest:path}")\ndef home(page): yield from page.links()\n'
+        )
+        limpet("crawl", site, "--workers", 1)
+
+        assert said(site, f"{web.url}/b", "why")[0] == (
+            f"perhaps one of 1 link left out on {web.url}/: too many pages of its host"
+        )
