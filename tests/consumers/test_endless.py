@@ -173,7 +173,10 @@ def test_where_a_seed_redirects_to_need_not_be_included(store: Store, real_serve
 def test_a_redirect_that_only_adds_what_is_dropped_is_followed_as_it_says(
     store: Store, real_server: Server
 ) -> None:
-    answers = {"/": moved("/?ref=1&x=ü".encode().decode("latin-1")), "/?ref=1&x=%C3%BC": html('<a href="/p/1">')}
+    answers = {
+        "/": moved("/?ref=1&x=ü".encode().decode("latin-1")),
+        "/?ref=1&x=%C3%BC": html('<a href="/p/1">'),
+    }
     bench = crawled(store, real_server, Web, market(drop_params=["ref", "x"]), answers)
     assert bench.web.log[:2] == ["/", "/?ref=1&x=%C3%BC"]
     assert bench.page("/", "state") == ("done",)
