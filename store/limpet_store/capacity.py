@@ -23,6 +23,8 @@ HOST = "SELECT id FROM hosts WHERE scheme = ? AND name = ? AND port = ?"
 COUNTED = "SELECT top, pages FROM temp.counted WHERE host = ? AND life = (SELECT store_id FROM meta)"
 COUNT = """SELECT count(*), coalesce(max(id), ?) FROM pages INDEXED BY pages_of_host
 WHERE kind = 'page' AND host = ? AND id > ?"""
+EXCLUDED = """SELECT count(*) FROM pages INDEXED BY pages_excluded
+WHERE state = 'dead' AND reason = 'excluded' AND host = ?"""
 REMEMBER = "INSERT OR REPLACE INTO temp.counted SELECT ?, store_id, ?, ? FROM meta"
 KNOWN = "SELECT key FROM pages WHERE key IN ({})"
 
@@ -42,6 +44,9 @@ def fit(db: Database, found: Sequence[Discovery], most: int) -> tuple[list[Disco
     """Those that are known or for which there is room, and the others; inside the transaction that adds them."""
     wanted = Counter(_origin(d) for d in found if d.kind == "page")
     room = {origin: most - _count(db, origin) for origin in wanted}
+    for origin in wanted:
+        if room[origin] < wanted[origin]:
+            room[origin] += _excluded(db, origin)
     if all(room[origin] >= count for origin, count in wanted.items()):
         return list(found), []
     known = _known(db, [d for d in found if d.kind == "page"])
@@ -64,6 +69,12 @@ def _known(db: Database, found: Sequence[Discovery]) -> set[str]:
     keys = [d.key for d in found]
     chunks: Iterable[list[str]] = (keys[at : at + CHUNK] for at in range(0, len(keys), CHUNK))
     return {key for part in chunks for (key,) in db.rows(KNOWN.format(",".join("?" * len(part))), part)}
+
+
+def _excluded(db: Database, origin: tuple[str, str, int]) -> int:
+    """How many pages of a host the site file does not want any more; they take no room."""
+    host = db.one(HOST, origin)
+    return int(db.value(EXCLUDED, host)) if host else 0
 
 
 def _count(db: Database, origin: tuple[str, str, int]) -> int:

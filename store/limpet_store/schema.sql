@@ -91,6 +91,7 @@ CREATE INDEX pages_due ON pages (state, due_at);
 CREATE INDEX pages_open ON pages (id) WHERE open = 1;
 CREATE INDEX pages_pending ON pages (id) WHERE state = 'pending';
 CREATE INDEX pages_sitemaps ON pages (state) WHERE kind = 'sitemap';
+CREATE INDEX pages_excluded ON pages (host) WHERE state = 'dead' AND reason = 'excluded';
 CREATE INDEX pages_missed ON pages (id) WHERE missed IS NOT NULL;
 CREATE INDEX pages_of_host ON pages (host) WHERE kind = 'page';
 CREATE INDEX pages_failing ON pages (id) WHERE state = 'pending' AND failures > 0;

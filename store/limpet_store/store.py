@@ -22,13 +22,14 @@ from limpet_store.outcome import Limits, Outcome
 # They had arrived whole: what failed was the reading of them.
 FAILED_IN_HANDLER = """SELECT id, host, priority FROM pages NOT INDEXED
 WHERE failures > 0 AND state = 'pending' AND open = 0 AND status BETWEEN 200 AND 299
-  OR state = 'dead' AND reason = 'failed' AND status BETWEEN 200 AND 299"""
+  OR state = 'dead' AND reason IN ('handler', 'unreadable', 'too many links') AND status BETWEEN 200 AND 299"""
 TRY_AGAIN = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, failures = 0, rereads = 0, lost = 0,
 reason = NULL WHERE id = ?"""
 READ_IN_FULL = """UPDATE pages SET etag = NULL, modified = NULL
 WHERE dropped IS NOT NULL AND (etag IS NOT NULL OR modified IS NOT NULL)"""
 STOPPED = """SELECT id, host, nonce, due_at, priority FROM pages
 WHERE open = 1 AND substr(nonce, 1, length(?)) = ?"""
+LOOK_AGAIN = "UPDATE pages SET round = 0 WHERE state = 'dead' AND reason = 'excluded'"  # by the next refresh
 OPEN_NEW = """INSERT INTO rounds (number, why, started_at, refreshed_to, fence)
 VALUES (?, ?, ?, ?, (SELECT fence FROM meta))"""
 OPEN_ROUND = "SELECT number FROM rounds WHERE finished_at IS NULL ORDER BY number DESC LIMIT 1"
@@ -175,7 +176,8 @@ class Store:
         """Note the hash of all handlers' code and of the rules for URLs; when it has changed, pages that failed in a
         handler are due now, dead ones too: what killed them may be mended. Returns how many pages that are.
 
-        Pages that left links out are read in full at their next visit: they may be wanted now.
+        Pages that left links out are read in full at their next visit, and the next refresh makes those due that were
+        excluded: they may be wanted now.
         """
         if self.db.value("SELECT handlers FROM meta") == handlers:
             return 0
@@ -185,6 +187,7 @@ class Store:
             round_ = self.open_round("code changed", now) if rows else 0
             self.db.many(TRY_AGAIN, [(now, round_, page) for page, *_ in rows])
             self.db.run(READ_IN_FULL)
+            self.db.run(LOOK_AGAIN)
             self.db.run("UPDATE meta SET handlers = ?", (handlers,))
             ops: list[Op] = [("p", page, host, NOBODY, now, shift(priority)) for page, host, priority in rows]
             if ops:

@@ -13,7 +13,7 @@ from consuming import BASE, Answer, Bench, Web, html, moved
 from limpet import Page, Record, Site
 from limpet_consumers.http import Request, Response
 from limpet_store.server import Server
-from limpet_store.store import Store
+from limpet_store.store import Store, wall_ms
 
 THIS_YEAR = time.gmtime().tm_year
 
@@ -206,6 +206,31 @@ def test_pages_that_wait_are_let_be_when_they_are_excluded(store: Store, real_se
     bench.crawl()
     assert bench.web.log == ["/", "/p/1"]
     assert bench.page("/p/2", "state", "reason") == ("dead", "excluded")
+
+
+def test_excluded_pages_take_no_room_and_no_turn_in_a_later_round(store: Store, real_server: Server) -> None:
+    both = {
+        "/": html('<a href="/p/1"> <a href="/p/2">'),
+        "/p/1": html(""),
+        "/p/2": html(""),
+        "/p/3": html(""),
+    }
+    Bench(store, real_server, both, market(max_pages=3)).crawl()
+    fewer = Bench(store, real_server, both, market(max_pages=3, exclude=["/p/2"]))
+    fewer.again()
+    fewer.crawl()
+    assert fewer.page("/p/2", "state", "reason") == ("dead", "excluded")
+    fewer.web.answers["/"] = html('<a href="/p/1"> <a href="/p/3">')
+    fewer.again()
+    assert fewer.page("/p/2", "state") == ("dead",), "it is not even leased"
+    fewer.crawl()
+    assert fewer.page("/p/3", "state") == ("done",)
+
+    store.take_code("other rules", now=wall_ms())
+    wanted = Bench(store, real_server, both, market())
+    wanted.again()
+    wanted.crawl()
+    assert wanted.page("/p/2", "state") == ("done",)
 
 
 def test_a_star_lets_in_the_names_below_a_host(store: Store, real_server: Server) -> None:

@@ -12,7 +12,7 @@ from consuming import BASE, Bench, html, moved, shop
 from limpet_consumers.http import FetchFailed, Request, Response
 from limpet_store import outbox
 from limpet_store.server import Server
-from limpet_store.store import Store, StoreReborn
+from limpet_store.store import Store, StoreReborn, wall_ms
 
 SHOP = {
     "/": html('<a href="/p/1">1</a><a href="/p/2">2</a><a href="http://elsewhere.example/">out</a>'),
@@ -314,3 +314,15 @@ def test_a_document_that_cannot_be_read_is_looked_at_once_more_and_is_dead(bench
     assert made.page("/p/1", "state", "reason") == ("dead", "unreadable")
     assert made.page("/p/2", "state") == ("done",)
     assert made.web.log.count("/p/1") == 2
+
+
+def test_a_page_that_died_in_its_handler_is_due_when_the_code_has_changed(bench: Any) -> None:
+    made = bench(
+        {"/": html('<a href="/bad">x</a><a href="/p/1">y</a>'), "/bad": html("x"), "/p/1": html("", 418)}
+    )
+    made.site.tune(time_scale=0.00001, max_attempts=2)
+    made.crawl()
+    assert made.page("/bad", "state", "reason") == ("dead", "handler")
+    assert made.store.take_code("mended", now=wall_ms()) == 1
+    assert made.page("/bad", "state") == ("pending",)
+    assert made.page("/p/1", "state") == ("dead",), "it was no handler's fault"
