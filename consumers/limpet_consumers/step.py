@@ -129,7 +129,8 @@ class Step:
         if outcome is None or not outcome.discoveries or attempt.page.fetched_at is None:
             return outcome
         there = self._site.match(outcome.discoveries[0].address.canonical)
-        return replace(outcome, other_kind=there not in (None, self._handler(attempt)))
+        own = self._site.match(attempt.page.canonical)  # of a handler that its link named nothing is known
+        return replace(outcome, other_kind=attempt.page.handler is None and there not in (None, own))
 
     def _fetch(self, attempt: Attempt) -> Answer:
         page = attempt.page

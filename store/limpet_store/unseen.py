@@ -69,8 +69,10 @@ def _confirmed(page: PageRow, now: int) -> bool:
 
 def _is_above(db: Database, page: PageRow, target: str) -> bool:
     """Whether it is the home page, a folder of the page's own URL, or a page that leads to it."""
-    path, whole = urlsplit(target).path, urlsplit(page.canonical).path
-    if path == "/" or (path != whole and whole.startswith(path.rstrip("/") + "/")):
+    there, own = urlsplit(target), urlsplit(page.canonical).path.rstrip("/")
+    if there.path == "/" and not there.query:
+        return True
+    if own != (folder := there.path.rstrip("/")) and own.startswith(folder + "/") and folder:
         return True
     found = db.one(ANCESTOR, (target,))
     return found is not None and found[0] != page.id and db.one(ABOVE, (page.id, found[0])) is not None

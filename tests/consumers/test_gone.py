@@ -131,6 +131,37 @@ def test_a_redirect_to_a_page_of_another_kind_is_unseen_and_its_target_is_visite
     assert versions(made) == [("1", 2, 1), ("2", 1, 0), ("tea", 1, 0)]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("/p/1/", "/p/1"), ("/p/1", "/p/1/"), ("/?p=1", "/?p=1-tea"), ("/p/1", "/tea/1"), ("/p/1", "/p/1/tea")],
+)
+def test_a_product_that_moved_near_by_is_read_there_by_the_handler_that_its_link_named(
+    bench: Any, before: str, after: str
+) -> None:
+    site = Site("shop", [f"{BASE}/list"], robots=False)
+
+    @site.page("/list")
+    def listing(page: Page) -> Any:
+        yield from page.links(to=product)
+
+    @site.page("/{rest:path}")
+    def anything(page: Page) -> Any:
+        return None
+
+    @site.page("/never")
+    def product(page: Page) -> Any:
+        yield Record("product", 1, {"price": page.one("b")})
+
+    made = bench({"/list": html(f'<a href="{before}">1</a>'), before: PRODUCT, after: PRODUCT}, site)
+    made.crawl()
+    made.web.answers[before] = moved(after)
+    for _ in range(3):
+        made.again()
+        made.crawl()
+    assert made.page(after, "state") == ("done",)
+    assert versions(made) == [("1", 1, 0)]
+
+
 def test_a_page_without_records_that_redirects_home_is_an_alias_as_ever(bench: Any) -> None:
     made = bench({**SHOP, "/": html('<a href="/about/us">1</a>'), "/about/us": html("x")})
     made.crawl()
