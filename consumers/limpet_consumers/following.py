@@ -92,7 +92,7 @@ class Following:
             to = target(page, got.url, got.response, self._scope)
         except URLRejected:
             return None
-        if to is None or page.kind == "robots":
+        if to is None or page.kind == "robots" or not self._allowed(page.host, page.robots_at, to.url):
             return None
         if to.canonical == page.canonical and not becomes_get(page.method, got.response.status):
             return to
@@ -104,7 +104,7 @@ class Following:
         )
         if not inline or self._scope.bounds.against(to.canonical, 0):
             return None
-        return to if self._allowed(page.host, page.robots_at, to.canonical) else None
+        return to
 
     def _hop(self, asked: Asked, first: Request, cookies: Cookies, deadline: float, hops: int) -> Answer:
         """The answer to the next request: it has the cookies of those before it, and is as conditional as the first."""

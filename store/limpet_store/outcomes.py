@@ -45,7 +45,8 @@ NEWEST = "SELECT fence, nonce, lost, open, merges, canonical, body IS NOT ? FROM
 HANDED_MORE = "SELECT 1 FROM pages WHERE id = ? AND merges = 1 AND data IS NOT ?"
 ONCE_MORE = "UPDATE pages SET state = 'pending', due_at = ?, etag = NULL, modified = NULL WHERE id = ?"
 FINISH = """UPDATE pages SET state = ?, open = 0, failures = 0, lost = 0, status = ?, reason = ?, error = ?,
-fetched_at = coalesce(?, fetched_at), etag = ?, modified = ?, code = ?,
+fetched_at = coalesce(?, fetched_at), etag = CASE ? WHEN 1 THEN etag ELSE ? END,
+modified = CASE ? WHEN 1 THEN modified ELSE ? END, code = ?,
 dropped = CASE ? WHEN 1 THEN dropped ELSE ? END, missed = ?, missed_at = ? WHERE id = ?"""
 AGAIN = """UPDATE pages SET open = 0, lost = ?, failures = ?, due_at = ?, status = coalesce(?, status),
 reason = coalesce(?, reason), error = coalesce(?, error) WHERE id = ?"""
@@ -124,7 +125,7 @@ def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry:
         FINISH,
         (
             STATE[outcome.kind], outcome.status, _why_dead(outcome), outcome.error, fresh,
-            page.etag if keep else outcome.etag, page.modified if keep else outcome.modified,
+            int(keep), outcome.etag, int(keep), outcome.modified,
             page.code if keep else outcome.code,
             int(keep), json.dumps(outcome.dropped) if outcome.dropped else None,
             *unseen.noted(db, outcome, at), page.id,
@@ -267,7 +268,7 @@ def _die(db: Database, outcome: Outcome, host: Host) -> Op:
     state, reason = ("done", None) if page.kind == "robots" else ("dead", outcome.reason or FAILED)
     db.run(
         FINISH,
-        (state, outcome.status, reason, outcome.error, None, None, None, None, 0, None, page.missed,
+        (state, outcome.status, reason, outcome.error, None, 0, None, 0, None, None, 0, None, page.missed,
          page.missed_at, page.id),
     )  # fmt: skip
     return ("k", page.id, host.id, outcome.attempt.nonce)

@@ -20,8 +20,8 @@ from limpet_store.outcome import Kind, Outcome
 from limpet_store.positions import ABOVE
 from limpet_store.retry import confirmed
 
-FOUND_THERE = """SELECT 1 FROM pages p JOIN parts t ON t.page = p.id
-WHERE p.key = ? AND p.state IN ('done', 'pending') LIMIT 1"""
+FOUND_THERE = """SELECT 1 FROM pages p WHERE p.key = ? AND p.state IN ('done', 'pending')
+AND (EXISTS (SELECT 1 FROM parts WHERE page = p.id) OR EXISTS (SELECT 1 FROM also_on WHERE page = p.id))"""
 HAS_RECORDS = "SELECT 1 FROM parts WHERE page = ? LIMIT 1"
 ANCESTOR = "SELECT id FROM pages WHERE key = ?"
 

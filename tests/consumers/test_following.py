@@ -160,3 +160,10 @@ def test_a_delay_that_leaves_no_time_for_the_hop_is_a_failure_of_the_page(bench:
     turned(made, made.worker(), 1)
     assert made.page("/a", "reason") == ("time-out",)
     assert "no time to follow" in made.page("/a", "error")[0]
+
+
+def test_robots_txt_holds_for_a_hop_back_to_the_same_page_too(bench: Any) -> None:
+    robots = Response("", 200, {}, b"User-agent: *\nDisallow: /*from=")
+    made = bench({"/robots.txt": robots, "/a": moved("/a?from=x")}, robots=True, drop_params=["from"])
+    made.crawl()
+    assert made.web.log == ["/robots.txt", "/a"]

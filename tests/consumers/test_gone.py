@@ -293,3 +293,37 @@ def test_a_page_with_a_rejected_record_is_not_complete(bench: Any) -> None:
     for _ in range(3):
         round_of(made, p1=html("<li>a<b>1</b></li><li>b</li>"))
     assert versions(made) == [("a", 1, 0), ("b", 1, 0)]
+
+
+def test_a_304_in_the_same_transaction_does_not_put_back_the_etag_of_a_page_that_inherits(bench: Any) -> None:
+    def tagged(request: Request) -> Response:
+        return html("", 304) if "If-None-Match" in request.headers else listing_of("x", etag='"1"')
+
+    made = bench({"/p/1": listing_of("x"), "/p/2": tagged}, listings())
+    made.crawl()
+    round_of(made, p1=listing_of("x", "y"))  # the last that gave it
+    round_of(made, p1=html("", 410))
+    assert made.page("/p/2", "etag", "status") == (None, 304)
+    round_of(made)
+    assert made.page("/p/2", "status") == (200,)
+
+
+def test_what_a_target_gives_counts_though_a_listing_gave_it_last(bench: Any) -> None:
+    site = shop()
+
+    @site.page("/zlist")
+    def zlist(page: Page) -> Any:
+        yield Record("product", "2", {"price": "5"})
+
+    made = bench(
+        {
+            **SHOP,
+            "/": html('<a href="/p/1">1</a><a href="/p/2">2</a><a href="/zlist">z</a>'),
+            "/zlist": html(""),
+        },
+        site,
+    )
+    made.crawl()
+    for _ in range(3):
+        round_of(made, p1=moved("/p/2"))
+    assert versions(made)[0] == ("1", 2, 1)
