@@ -1,6 +1,7 @@
 """What the parts of a page cost, in microseconds of CPU: `python bench/parts.py [--count N]`.
 
-The floor under `bench/cpu.py`: what requests and lxml take before limpet has done anything. Fetches are of
+The floor under `bench/cpu.py`: what requests and lxml take before limpet has done anything (`bench/fetching.py` has
+the steps of its own fetch). Fetches are of
 one product page over a kept-alive connection on loopback, body read; the site's own time is not counted.
 A tight loop keeps caches warm, so the sum of the parts is a lower bound.
 """
@@ -19,11 +20,7 @@ from lxml import etree
 from parsel import Selector
 from requests.adapters import HTTPAdapter
 
-from limpet import Site
 from limpet.demo.shop import ShopServer
-from limpet_consumers.asking import Asked, Asking
-from limpet_consumers.connections import asked
-from limpet_consumers.transport import Transport
 
 ROUNDS = 5  # the median of these is printed
 
@@ -60,29 +57,8 @@ def parts(url: str) -> dict[str, Callable[[], object]]:
         "Session.get": lambda: session.get(url).content,
         "prepare": prepared,
         "adapter send": lambda: adapter.send(once, timeout=(10, 30)).content,
-        **ours(url),
         "lxml: parse": lambda: etree.fromstring(body, etree.HTMLParser(encoding="utf-8", huge_tree=True)),
         "lxml + parsel: parse, three values": lambda: values(body),
-    }
-
-
-def ours(url: str) -> dict[str, Callable[[], object]]:
-    """The steps of limpet's own fetch, each with those before it."""
-    site = Site("bench", [url], allow_private=True)
-    transport, asking = Transport(), Asking(site)
-    request = asking.request(Asked(url))
-
-    def sent() -> None:
-        asked.until, asked.private, asked.connected = time.monotonic() + 60, True, 0.0
-        asked.target = "/" + url.split("/", 3)[3]
-        response = transport._send(request, 60)
-        response.raw.read(decode_content=False)
-        response.close()
-
-    return {
-        "limpet: what is asked for": lambda: asking.request(Asked(url)),
-        "limpet: sent and read": sent,
-        "limpet: fetch, looked at whole": lambda: transport.fetch(request, 60),
     }
 
 

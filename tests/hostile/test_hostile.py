@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 import logging
+from importlib import import_module
 from pathlib import Path
 
 import pytest
-from hostile import (
-    cases_again,
-    cases_codings,
-    cases_framing,
-    cases_headers,
-    cases_links,
-    cases_reading,
-    cases_redirects,
-    cases_robots,
-    cases_secrets,
-    cases_statuses,
-)
 from hostile.case import Case
 from hostile.harness import check
 
 from limpet_store.server import Server
 
-TABLES = (
-    cases_again,
-    cases_codings,
-    cases_framing,
-    cases_headers,
-    cases_links,
-    cases_reading,
-    cases_redirects,
-    cases_robots,
-    cases_secrets,
-    cases_statuses,
+SUBJECTS = (
+    "again",
+    "codings",
+    "framing",
+    "headers",
+    "links",
+    "reading",
+    "redirects",
+    "robots",
+    "secrets",
+    "statuses",
 )
+TABLES = [import_module(f"hostile.cases_{subject}") for subject in SUBJECTS]
 CASES: list[Case] = [case for table in TABLES for case in table.CASES]
 
 
