@@ -1,8 +1,8 @@
 """What the parts of a page cost, in microseconds of CPU: `python bench/parts.py [--count N]`.
 
 The floor under `bench/cpu.py`: what requests and lxml take before limpet has done anything (`bench/fetching.py` has
-the steps of its own fetch). Fetches are of
-one product page over a kept-alive connection on loopback, body read; the site's own time is not counted.
+the steps of its own fetch). Fetches are of one product page over a kept-alive connection on loopback, body read; the
+site's own time is not counted.
 A tight loop keeps caches warm, so the sum of the parts is a lower bound.
 """
 
