@@ -26,7 +26,7 @@ except ImportError:  # pragma: no cover - depends on the platform
 
 SQLITE: tuple[int, ...] = sqlite.sqlite_version_info  # the library's version
 BUNDLED = sqlite is not stdlib_sqlite  # whether the library came with the wheel
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 BUSY_DEADLINE = 30.0  # seconds; a COMMIT that is only "not yet" is repeated for so long
 APPLICATION_ID = 0x6C696D70  # "limp", in the header of the file
 HAS_META = "SELECT 1 FROM sqlite_master WHERE name = 'meta'"

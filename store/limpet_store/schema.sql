@@ -1,4 +1,4 @@
--- Schema 3. One crawl is one such database. Times are milliseconds of the frontier's clock since 1970.
+-- Schema 4. One crawl is one such database. Times are milliseconds of the frontier's clock since 1970.
 
 PRAGMA application_id = 1818848624;        -- "limp": tells the file from other programs' databases
 
@@ -13,7 +13,9 @@ CREATE TABLE meta (                         -- one row: what the store says of i
   fence         INTEGER NOT NULL,           -- the newest fencing token handed out, store-wide
   pruned        INTEGER NOT NULL,           -- highest outbox seq removed
   handlers      TEXT,                       -- hash of all handlers' code at the last crawl command
-  sample        REAL                        -- the share of pages that is visited; NULL: all
+  sample        REAL,                       -- the share of pages that is visited; NULL: all
+  paused        INTEGER NOT NULL DEFAULT 0, -- 1: nothing is handed out until somebody resumes the crawl
+  periods       TEXT                        -- the site's refresh periods by which refresh_at was set last
 );
 
 CREATE TRIGGER meta_fence_rises BEFORE UPDATE OF fence ON meta WHEN NEW.fence < OLD.fence
@@ -66,6 +68,7 @@ CREATE TABLE pages (
   state         TEXT NOT NULL
     CONSTRAINT pages_state CHECK (state IN ('pending', 'done', 'alias', 'dead', 'gone', 'held')),
   due_at        INTEGER NOT NULL,
+  refresh_at    INTEGER,                    -- when a finished page is due again by itself; NULL: with a round
   round         INTEGER NOT NULL,           -- in which it was last made due
   fence         INTEGER NOT NULL DEFAULT 0, -- of the newest attempt
   nonce         TEXT,                       -- of the lease of the newest attempt
@@ -89,6 +92,7 @@ CREATE TABLE pages (
 );
 CREATE INDEX pages_due ON pages (state, due_at);
 CREATE INDEX pages_open ON pages (id) WHERE open = 1;
+CREATE INDEX pages_refresh ON pages (refresh_at) WHERE refresh_at IS NOT NULL;
 CREATE INDEX pages_pending ON pages (id) WHERE state = 'pending';
 CREATE INDEX pages_sitemaps ON pages (state) WHERE kind = 'sitemap';
 CREATE INDEX pages_excluded ON pages (host) WHERE state = 'dead' AND reason = 'excluded';

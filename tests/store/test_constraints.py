@@ -27,14 +27,14 @@ URL = "http://127.0.0.1/a"
             "UNIQUE",
         ),
         ("UPDATE meta SET fence = fence - 1", "meta_fence_rises"),
-        ("INSERT INTO meta SELECT 2, schema, 1, crawl, 'x', 1, 0, 0, 0, NULL, NULL FROM meta", "meta_one_row"),
+        ("INSERT INTO meta SELECT 2, schema, 1, crawl, 'x', 1, 0, 0, 0, NULL, NULL, 0, NULL FROM meta", "meta_one_row"),
         ("UPDATE pages SET fence = 0", "pages_fence_rises"),
         ("UPDATE pages SET open = 1", "pages_open_is_pending"),
         ("UPDATE pages SET state = 'lost'", "pages_state"),
         ("UPDATE pages SET lost = -1", "pages_lost"),
         ("INSERT INTO pages SELECT 99, key, kind, url, canonical, method, body, headers, query, host, handler, data,"
              " merges, led, lastmod, parent, depth,"
-         " hops, priority, state, due_at, round, fence, nonce, open, attempted_at, failures, rereads, lost, status,"
+         " hops, priority, state, due_at, refresh_at, round, fence, nonce, open, attempted_at, failures, rereads, lost, status,"
          " reason, error, fetched_at, etag, modified, missed, missed_at, code, dropped FROM pages", "UNIQUE"),
         ("UPDATE parts SET fence = fence - 1", "parts_fence_rises"),
         ("UPDATE outbox SET mark = 'x'", "outbox_append_only"),
