@@ -12,6 +12,7 @@ from limpet_store.dropping import SESSION_IDS, Dropping
 from limpet_store.errors import SiteError
 from limpet_store.scope import Bounds
 
+ORDERS = ("breadth", "depth")
 _NAME = re.compile(r"[^&=?;#/\s]+")
 
 
@@ -23,12 +24,15 @@ def bounds_of(
     max_depth: Any,
     max_pages: Any,
     traps: Any,
+    order: Any,
     problems: list[str],
 ) -> Bounds:
     """What was given, checked; what is wrong joins `problems`."""
     check_flags(problems, traps=traps)
     _check_number("max_depth", max_depth, 0, problems)
     _check_number("max_pages", max_pages, 1, problems)
+    if order not in ORDERS:
+        problems.append(f"order {order!r}: one of {', '.join(map(repr, ORDERS))}")
     names = (*(SESSION_IDS if traps else ()), *_names(drop_params, problems))
     included, excluded = (
         _patterns(name, given, problems) for name, given in (("include", include), ("exclude", exclude))
@@ -40,6 +44,7 @@ def bounds_of(
         excluded=_fits(excluded),
         max_depth=max_depth,
         traps=traps,
+        depth_first=order == "depth",
         said=repr((sorted(hosts), texts, names, max_depth, max_pages, traps)),
     )
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
+
 from limpet.crawling import Crawl, Wish
 from limpet.engine import Engine
 from limpet_store import rounds
+from limpet_store.errors import FrontierError
+
+REFRESH_EVERY = 1.0  # seconds between two looks for pages that are due again by themselves
 
 
 class Consume(Crawl):
@@ -15,18 +21,29 @@ class Consume(Crawl):
     def __init__(self, engine: Engine, *, until_done: bool) -> None:
         super().__init__(engine, Wish())
         self._until_done = until_done
+        self._refresh_at = 0.0
 
     def _prepare(self) -> bool:
         if self.engine.ignores_robots:
             self._follow()
         self._lift()
         self._say_changed_code()
+        self._take_periods()
         return True
 
     def _ended(self) -> bool:
         if self._stopping:
             return True
+        self._refresh()
         return not rounds.pending(self.store) and self._round_is_over() and self._until_done
+
+    def _refresh(self) -> None:
+        """Let pages that are due again by themselves go; looked at once a second."""
+        if time.monotonic() < self._refresh_at:
+            return
+        self._refresh_at = time.monotonic() + REFRESH_EVERY
+        with suppress(FrontierError):  # the next look will tell
+            self._let_refresh()
 
     def _round_is_over(self) -> bool:
         """Finish the round if it is open; asked several times a second, so it writes only then."""

@@ -14,11 +14,12 @@ from limpet.shown import one_line, plain, seconds
 from limpet.stopping import Stopping
 from limpet_consumers.ways import check_secrets
 from limpet_producer import enqueue
-from limpet_store import rounds, sample, standing, summary
+from limpet_store import refreshing, rounds, sample, standing, summary
 from limpet_store.content import canonical_json, content_hash
 from limpet_store.errors import FrontierError, ServerRefused
 from limpet_store.items import Link
 from limpet_store.message import rfc3339
+from limpet_store.periods import NO_PERIODS
 from limpet_store.retry import LOGINS
 from limpet_store.store import StoreReborn, wall_ms
 from limpet_store.summary import counted
@@ -89,6 +90,8 @@ class Crawl:
         if again:
             say(f"{counted(again, 'page')} that an earlier sample left out")
         self._say_changed_code()
+        self._take_periods()
+        self._let_refresh()
         current = rounds.last(store)
         if current is not None and self._is_over(current):
             if self._new_round_is_due(current):
@@ -111,6 +114,20 @@ class Crawl:
         lifted = self.store.lift(now=self.engine.now())
         if lifted:
             say(f"logins had failed on {counted(lifted, 'host')}: tried again")
+
+    def _take_periods(self) -> None:
+        """What the site says of refresh periods by now holds for finished pages too."""
+        store, periods = self.store, self.engine.site.periods or NO_PERIODS
+        changed = refreshing.reschedule(store, periods, self.engine.now())
+        if changed:
+            say(f"refresh periods have changed: {counted(changed, 'page')} rescheduled")
+
+    def _let_refresh(self) -> int:
+        """Make due what is due again by itself; returns how many pages."""
+        periods = self.engine.site.periods
+        if periods is None or refreshing.soonest(self.store.db) is None:
+            return 0
+        return refreshing.make_due(self.store, self.engine.now(), periods.longest)
 
     def _is_over(self, current: rounds.Round) -> bool:
         """Whether the round is finished, or has nothing left but pages that were tried in it and failed."""

@@ -1,4 +1,4 @@
-"""Durations and shares on the command line."""
+"""Durations and shares, as people write them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,15 @@ import click
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
+def seconds_of(text: str) -> float:
+    """Reads `90`, `90s`, `5m`, `24h` or `7d`, at least 0. Raises ValueError."""
+    number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "s")
+    found = float(number) * UNITS[unit]
+    if not 0 <= found < math.inf:
+        raise ValueError(text)
+    return found
+
+
 class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only in newer clicks
     """Reads `90`, `90s`, `5m`, `24h` or `7d` as seconds."""
 
@@ -18,17 +27,12 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only in ne
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, (int, float)):
             return float(value)
-        text = str(value).strip()
-        number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "s")
         try:
-            found = float(number) * UNITS[unit]
+            return seconds_of(str(value).strip())
         except ValueError:
-            found = math.nan
-        if not (0 <= found < math.inf):
             self.fail(
                 f"{value!r} is no duration: seconds, or a number with s, m, h or d (90s, 5m, 24h)", param, ctx
             )
-        return found
 
 
 class Share(click.ParamType):  # type: ignore[type-arg]  # generic only in newer clicks

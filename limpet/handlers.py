@@ -11,6 +11,7 @@ from limpet.page import Page
 from limpet.patterns import Pattern
 from limpet.shapes import Shapes
 from limpet_store.errors import SiteError
+from limpet_store.periods import Periods
 
 Handler = Callable[[Page], Any]
 
@@ -22,6 +23,7 @@ class Handlers:
         self._shapes = shapes
         self._named: dict[str, Handler] = {}
         self._patterns: list[tuple[Pattern, str]] = []
+        self._periods: list[tuple[Pattern, str, float]] = []
         self._codes: dict[str, str] = {}
         self._complete: set[str] = set()
 
@@ -35,14 +37,17 @@ class Handlers:
         """The handler of this name."""
         return self._named.get(name or "")
 
-    def register(self, pattern: Pattern, handler: Handler, *, complete: bool = False) -> None:
-        """Raises SiteError for what is no plain function, and for a second handler of a name."""
+    def register(
+        self, pattern: Pattern, handler: Handler, *, complete: bool = False, refresh: float | None = None
+    ) -> None:
+        """`refresh` is in seconds. Raises SiteError for what is no plain function, and for a second handler of a name."""
         name = getattr(handler, "__name__", "")
         if not inspect.isfunction(inspect.unwrap(handler)) or inspect.iscoroutinefunction(handler):
             raise SiteError(f"@site.page({pattern.text!r}): a handler is a plain function")
         if self._named.setdefault(name, handler) is not handler:
             raise SiteError(f"a second handler {name!r}: each needs a name of its own")
         self._patterns.append((pattern, name))
+        self._periods.append((pattern, name, refresh or 0.0))
         if complete:
             self._complete.add(name)
         self._codes.pop(name, None)
@@ -61,6 +66,20 @@ class Handlers:
             if name == handler and (params := pattern.params(url)) is not None:
                 return pattern.text, params
         return "", {}
+
+    def period(self, handler: str | None, url: str) -> int:
+        """How often a page is due again by itself, in ms; 0: not by itself. `handler` is the one that its link chose:
+        where none of its patterns fits the URL, its first says."""
+        mine = [each for each in self._periods if handler in (None, each[1])]
+        fits = (seconds for pattern, _, seconds in mine if pattern.params(url) is not None)
+        first = mine[0][2] if handler and mine else 0.0
+        return round(1000 * next(fits, first))
+
+    def periods(self) -> Periods | None:
+        """All of them; None where no page has one."""
+        told = [(pattern.text, name, seconds) for pattern, name, seconds in self._periods]
+        longest = max((seconds for _, _, seconds in told), default=0.0)
+        return Periods(self.period, round(1000 * longest), repr(told)) if longest else None
 
     def code(self, name: str | None) -> str:
         """See `Site.code`."""

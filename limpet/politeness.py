@@ -6,6 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from limpet.durations import seconds_of
+from limpet_store.errors import SiteError
+
+YEAR = 366 * 86_400  # seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Politeness:
@@ -30,6 +35,19 @@ def check_flags(problems: list[str], **flags: Any) -> None:
     for name, value in flags.items():
         if not isinstance(value, bool):
             problems.append(f"{name} {value!r}: True or False")
+
+
+def refresh_period(given: Any) -> float | None:
+    """A refresh period in seconds. Raises SiteError unless it is 1 s to a year."""
+    if given is None:
+        return None
+    try:
+        found = float(given) if is_number(given) else seconds_of(given)
+    except (ValueError, TypeError):
+        found = math.nan
+    if not 1 <= found <= YEAR:
+        raise SiteError(f'refresh {given!r}: seconds, or a text like "24h", "30m", "7d"; 1 s to a year')
+    return found
 
 
 def is_number(value: Any) -> bool:

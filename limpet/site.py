@@ -11,7 +11,7 @@ from limpet import access, bounding, bounds, extract, seeding, shapes
 from limpet.handlers import Handlers
 from limpet.page import Page
 from limpet.patterns import Pattern
-from limpet.politeness import Politeness, check_flags
+from limpet.politeness import Politeness, check_flags, refresh_period
 from limpet.seeding import Seeds
 from limpet.shapes import Shape, Shapes
 from limpet.tuning import Tuning
@@ -20,6 +20,7 @@ from limpet_consumers.http import Http
 from limpet_consumers.runtime import Account, Knobs
 from limpet_store.errors import ExtractError, SiteError
 from limpet_store.items import Extracted, Fetched, Link
+from limpet_store.periods import Periods
 from limpet_store.secret import Secret
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class Site:
 
     `name` names the crawl and its data. `hosts` (`name`, `name:port`, or `*.name` for all below it) are in scope
     besides the seeds' own. Of their pages those are visited that fit a pattern of `include` and none of `exclude`, at
-    most `max_depth` links from a seed, and at most `max_pages` of a host. `traps=False` follows links that look
+    most `max_depth` links from a seed, and at most `max_pages` of a host. With `order="depth"` the pages that lie deeper
+    come first, so that one branch is finished before the next; else those that were found first. `traps=False` follows links that look
     endless, and keeps session ids in URLs. `drop_params` names parameters that tell no pages apart, as
     `[*TRACKING, "ref"]`: two URLs that differ in them alone are one page. What is left out is counted by its reason.
     `seeds` may be a function without arguments, a generator function too. It is called each time a crawl starts, and
@@ -78,6 +80,7 @@ class Site:
         max_depth: int | None = None,
         max_pages: int | None = None,
         traps: bool = True,
+        order: str = "breadth",
         drop_params: Iterable[str] = (),
         delay: float | None = None,
         max_in_flight: int = 1,
@@ -99,7 +102,7 @@ class Site:
         entries = seeding.Entries.of(seeds, sitemaps, lastmod, hosts, problems)
         entries.check(robots, problems)
         bounds = bounding.bounds_of(
-            entries.hosts, include, exclude, drop_params, max_depth, max_pages, traps, problems
+            entries.hosts, include, exclude, drop_params, max_depth, max_pages, traps, order, problems
         )
         entries.check_bounds(bounds, problems)
         Politeness(delay, max_in_flight, allow_private, robots).check(problems)
@@ -132,19 +135,23 @@ class Site:
     def __repr__(self) -> str:
         return f"<Site {self.name}>"
 
-    def page(self, pattern: str, *, complete: bool = False) -> Callable[[H], H]:
+    def page(
+        self, pattern: str, *, complete: bool = False, refresh: str | float | None = None
+    ) -> Callable[[H], H]:
         """Register a handler for the pages whose URL fits `pattern`; of several the first one wins.
 
         `limpet.patterns` says what a pattern is. The handler's name is its function's. Stack the decorator
         for several patterns. With `complete` the handler gives all records that the page has: what it gave before and
         gives no more, at two visits in different rounds, is gone. Without, it stays as long as the page does: entries
-        that move out of a listing are not gone. Raises SiteError for a malformed pattern and for a second handler of a
-        name.
+        that move out of a listing are not gone. `refresh` ("24h", "30m", or seconds) makes pages of this pattern due
+        again by themselves, that long after their last visit at the latest, spread over the period: `limpet consume`
+        sees to it all the time, `limpet crawl` when it begins. Raises SiteError for a malformed pattern or period and
+        for a second handler of a name.
         """
-        compiled = Pattern(pattern)
+        compiled, period = Pattern(pattern), refresh_period(refresh)
 
         def register(handler: H) -> H:
-            self._handlers.register(compiled, handler, complete=complete)
+            self._handlers.register(compiled, handler, complete=complete, refresh=period)
             return handler
 
         return register
@@ -253,6 +260,11 @@ class Site:
     def complete(self, handler: str | None) -> bool:
         """Whether the handler gives all records of its pages; False for None."""
         return self._handlers.complete(handler)
+
+    @property
+    def periods(self) -> Periods | None:
+        """When pages are due again by themselves; None where none are."""
+        return self._handlers.periods()
 
     def leads(self, handler: str | None) -> bool:
         """Whether the handler may give links (its attribute `leads`, or what its code names); False for None."""

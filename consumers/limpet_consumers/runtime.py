@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from limpet_store.items import Extracted, Fetched
+from limpet_store.periods import Periods
 from limpet_store.scope import Bounds
 from limpet_store.secret import Secret
 
@@ -131,6 +132,10 @@ class SiteRuntime(Protocol):
 
     def complete(self, handler: str | None) -> bool:
         """Whether the handler gives all records that a page has; False for None."""
+
+    @property
+    def periods(self) -> Periods | None:
+        """When pages are due again by themselves; None where none are."""
 
     def leads(self, handler: str | None) -> bool:
         """Whether the handler may give links; False for None."""

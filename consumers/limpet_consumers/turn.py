@@ -86,6 +86,7 @@ class Worker:
             delay=site.delay, max_in_flight=site.max_in_flight, robots=site.robots, max_pages=site.max_pages
         )
         self.limits = Limits(site.knobs.max_attempts, site.knobs.max_lost, site.knobs.time_scale)
+        self._periods = site.periods
         self._witness = witness
         self._relay = Relay(store, frontier, witness)
         self._nobody_works = nobody_works
@@ -193,7 +194,12 @@ class Worker:
         for host in {lease.host for lease in leases}:
             self._robots.warm(host, self._robots_at(host))
         result = self.store.turn(
-            self._finished, leases, deciding=deciding, limits=self.limits, hosting=self.hosts
+            self._finished,
+            leases,
+            deciding=deciding,
+            limits=self.limits,
+            hosting=self.hosts,
+            periods=self._periods,
         )
         over = [outcome.attempt.page.id for outcome in self._finished]
         self._in_hand.difference_update(over)

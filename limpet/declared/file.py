@@ -42,7 +42,7 @@ class DeclaredSite(Site):
 
         handler.__name__ = name
         for pattern in fitting:
-            self.page(pattern, complete=plan.complete)(handler)
+            self.page(pattern, complete=plan.complete, refresh=plan.refresh)(handler)
         self._tables[name] = code
         if plan.leads:
             self._leading.add(name)

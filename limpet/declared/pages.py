@@ -15,10 +15,11 @@ from limpet.declared.tables import Table
 from limpet.missing import MissingValue
 from limpet.page import Page
 from limpet.patterns import Pattern
+from limpet.politeness import refresh_period
 from limpet_store.errors import SiteError
 from limpet_store.items import Rejection
 
-KEYS = ("name", "pattern", "html", "complete", "follow", "record")
+KEYS = ("name", "pattern", "html", "complete", "refresh", "follow", "record")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Plan:
     blocks: Sequence[tuple[str, Block]]  # with the type of the record
     leads: bool  # it gives links
     complete: bool  # and all records that the page has
+    refresh: str | float | None  # how often it is due again by itself
 
     def items(self, page: Page) -> Iterator[object]:
         """What a handler gives. A block that ends early costs itself alone."""
@@ -55,7 +57,23 @@ def plan(table: Table, fitting: list[str], names: frozenset[str]) -> Plan:
     blocks += [(str(each.given.get("type", "")), records(each, setting)) for each in table.each("record")]
     if not blocks:
         table.wrong("neither record nor follow: it does nothing")
-    return Plan(table.get("html", bool, False), blocks, bool(follow), table.get("complete", bool, False))
+    return Plan(
+        table.get("html", bool, False),
+        blocks,
+        bool(follow),
+        table.get("complete", bool, False),
+        _refresh(table),
+    )
+
+
+def _refresh(table: Table) -> str | float | None:
+    given = table.given.get("refresh")
+    try:
+        refresh_period(given)
+    except SiteError as error:
+        table.wrong(str(error))
+        return None
+    return given
 
 
 def patterns(table: Table) -> list[str]:

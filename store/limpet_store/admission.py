@@ -92,8 +92,9 @@ def discovery(
     depth: int,
     widens: bool = False,
     code: str | None = None,
+    ahead: int = 0,
 ) -> Discovery:
-    """The page that an admitted link leads to."""
+    """The page that an admitted link leads to; `ahead` is added to its priority."""
     ask = link.ask or PLAIN
     data = None if link.data is None else canonical_json(link.data)
     handed = (data,) if link.merge and data is not None else ()
@@ -110,7 +111,7 @@ def discovery(
         position=link.position,
         lastmod=link.lastmod,
         code=code,
-        priority=link.priority,
+        priority=link.priority + ahead,
         parent=parent,
         depth=depth,
         widens=widens,
@@ -164,6 +165,7 @@ def discover(
     `home` is the canonical URL of the page they are on; its own host is in scope, since the page was let in. `query`
     are parameters that were added when it was sent: a link that says one back goes on with it, by its name.
     """
+    ahead = depth if scope.bounds.depth_first else 0
     own, against = admit(home).authority if links else "", scope.bounds.against
     found: dict[str, Discovery] = {}
     dropped: dict[str, int] = {}
@@ -181,7 +183,7 @@ def discover(
         if reason:
             dropped[reason] = dropped.get(reason, 0) + 1
             continue
-        new = discovery(link, address, parent=parent, depth=depth)
+        new = discovery(link, address, parent=parent, depth=depth, ahead=ahead)
         if any(secret.told(text) for text in (new.data, new.key, _text(new.body)) if text):
             dropped["holds a secret"] = dropped.get("holds a secret", 0) + 1
             continue

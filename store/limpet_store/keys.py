@@ -9,7 +9,7 @@
                              must come first (robots.txt, 0: none), q probe (1: one page at a time), s next slot
     :p:<host>        zset    page id -> visible at (ms): its due time, or when its lease lapses
     :l:<host>        zset    page id -> lease deadline (ms); in flight = deadlines in the future
-    :nonces          hash    page id -> "<nonce> <host>" of its lease
+    :nonces          hash    page id -> "<nonce> <host> <score>" of its lease; the score that it had before
     :call:<nonce>    string  what a lease call gave, for a reply that was lost; lives for one lease
     :stream          stream  messages, ids <seq>-<n>
     :pace            string  how many requests the last slice let overlap; expires

@@ -21,6 +21,7 @@ from limpet_store import (
     widened,
 )
 from limpet_store.admission import HostRules
+from limpet_store.attempts import PageRow
 from limpet_store.database import Database
 from limpet_store.failures import FAILED
 from limpet_store.hosts import Host
@@ -28,6 +29,7 @@ from limpet_store.message import Source
 from limpet_store.ops import Op, shift
 from limpet_store.outbox import Entry
 from limpet_store.outcome import Kind, Limits, Outcome
+from limpet_store.periods import Periods, next_at
 from limpet_store.records import Seen
 
 
@@ -39,6 +41,7 @@ class Context:
     limits: Limits
     rules: HostRules
     now: int
+    periods: Periods | None = None
 
 
 NEWEST = "SELECT fence, nonce, lost, open, merges, canonical, body IS NOT ? FROM pages WHERE id = ?"
@@ -47,7 +50,7 @@ ONCE_MORE = "UPDATE pages SET state = 'pending', due_at = ?, etag = NULL, modifi
 FINISH = """UPDATE pages SET state = ?, open = 0, failures = 0, lost = 0, status = ?, reason = ?, error = ?,
 fetched_at = coalesce(?, fetched_at), etag = CASE ? WHEN 1 THEN etag ELSE ? END,
 modified = CASE ? WHEN 1 THEN modified ELSE ? END, code = ?,
-dropped = CASE ? WHEN 1 THEN dropped ELSE ? END, missed = ?, missed_at = ? WHERE id = ?"""
+dropped = CASE ? WHEN 1 THEN dropped ELSE ? END, missed = ?, missed_at = ?, refresh_at = ? WHERE id = ?"""
 AGAIN = """UPDATE pages SET open = 0, lost = ?, failures = ?, due_at = ?, status = coalesce(?, status),
 reason = coalesce(?, reason), error = coalesce(?, error) WHERE id = ?"""
 STATE = {
@@ -128,7 +131,7 @@ def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry:
             int(keep), outcome.etag, int(keep), outcome.modified,
             page.code if keep else outcome.code,
             int(keep), json.dumps(outcome.dropped) if outcome.dropped else None,
-            *unseen.noted(db, outcome, at), page.id,
+            *unseen.noted(db, outcome, at), _refresh_at(page, context), page.id,
         ),
     )  # fmt: skip
     if not keep:
@@ -139,6 +142,13 @@ def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry:
         listed.forget(db, page.id)
     if not outcome.host_failed:
         charging.answered(db, host)
+
+
+def _refresh_at(page: PageRow, context: Context) -> int | None:
+    """When it is due again by itself. A page that is led to is made due by the page that leads to it."""
+    if context.periods is None or page.kind != "page" or page.led:
+        return None
+    return next_at(page.key, context.periods.of(page.handler, page.canonical), context.now)
 
 
 def _whole(db: Database, outcome: Outcome, context: Context, seen: Seen, entry: Entry) -> Outcome:
@@ -198,13 +208,13 @@ def _refused(
     if outcome.status != 403:  # which may mean all of us
         charging.answered(db, host)
     if failures >= context.limits.max_attempts:
-        return _die(db, outcome, host)
+        return _die(db, outcome, host, context)
     db.run(AGAIN, (0, failures, now, outcome.status, outcome.reason, outcome.error, page.id))
     if moved:
         return ("p", page.id, host.id, outcome.attempt.nonce, now, shift(page.priority))
     way = positions.go_back(db, page.id, now, scale)
     if way is None:
-        return _die(db, outcome, host)
+        return _die(db, outcome, host, context)
     entry.ops += way
     return ("k", page.id, host.id, outcome.attempt.nonce)
 
@@ -244,7 +254,7 @@ def _again(db: Database, outcome: Outcome, host: Host, context: Context, lost: i
             due = max(due, host.blocked_until)
     # A host without rules gives out no other page: it is asked for them on and on.
     if failures >= context.limits.max_attempts and host.first != page.id:
-        return _die(db, outcome, host)
+        return _die(db, outcome, host, context)
     db.run(AGAIN, (lost, failures, due, outcome.status, outcome.reason, outcome.error, page.id))
     return ("p", page.id, host.id, outcome.attempt.nonce, due, shift(page.priority))
 
@@ -262,13 +272,13 @@ def _charged(db: Database, outcome: Outcome, host: Host, context: Context) -> bo
     return pays or (attempt.page.kind == "robots" and not host.first)
 
 
-def _die(db: Database, outcome: Outcome, host: Host) -> Op:
+def _die(db: Database, outcome: Outcome, host: Host, context: Context) -> Op:
     page = outcome.attempt.page
     # The old rules of a robots.txt stand, or nobody obeys it: that is no loss to the crawl.
     state, reason = ("done", None) if page.kind == "robots" else ("dead", outcome.reason or FAILED)
     db.run(
         FINISH,
         (state, outcome.status, reason, outcome.error, None, 0, None, 0, None, None, 0, None, page.missed,
-         page.missed_at, page.id),
+         page.missed_at, _refresh_at(page, context), page.id),
     )  # fmt: skip
     return ("k", page.id, host.id, outcome.attempt.nonce)

@@ -18,6 +18,7 @@ from limpet_store.message import Source
 from limpet_store.ops import NOBODY, Op, shift
 from limpet_store.outbox import Entry
 from limpet_store.outcome import Limits, Outcome
+from limpet_store.periods import Periods
 
 # They had arrived whole: what failed was the reading of them.
 FAILED_IN_HANDLER = """SELECT id, host, priority FROM pages NOT INDEXED
@@ -102,6 +103,7 @@ class Store:
         deciding: attempts.Rules,
         limits: Limits,
         hosting: HostRules,
+        periods: Periods | None = None,
     ) -> TurnResult:
         """One transaction (R-8): outcomes of what finished and attempts of what starts next.
 
@@ -109,7 +111,7 @@ class Store:
         StoreUnavailable, and then nothing that the caller may rely on has happened.
         """
         now = deciding.now
-        context = outcomes.Context(self.source, limits, hosting, now)
+        context = outcomes.Context(self.source, limits, hosting, now, periods)
         with self.db.write():
             self.check_identity()
             entries = [outcomes.commit(self.db, outcome, context) for outcome in done]

@@ -4,6 +4,10 @@ local P = KEYS[1]
 local T = redis.call("TIME")
 local NOW = T[1] * 1000 + math.floor(T[2] / 1000)
 
+-- Due pages sort by when they were due, less what their priority is worth. All of them go so far back (ms) that those
+-- of a negative priority, which is worth as much at most, are visible too: see ops.py.
+local HEAD = 24 * 3600000
+
 local function int(n) return string.format("%d", n) end
 
 -- Is there a cursor, made under this run of the server? Without one the frontier is to be rebuilt.
@@ -40,6 +44,19 @@ local function token_stands(run, token, ttl)
   if redis.call("GET", P .. ":rebuild") ~= run .. "/" .. token then return false end
   if ttl then redis.call("PEXPIRE", P .. ":rebuild", ttl) end
   return true
+end
+
+-- The score of a page that nobody holds: when it is visible, among the due ones its place.
+local function place_of(due, shift)
+  if due > NOW then return due end
+  return math.min(NOW, due - HEAD - shift)
+end
+
+-- The score that a leased page had before, for one whose lease ends without an outcome: it is visible at once.
+local function place_before(page)
+  local found = redis.call("HGET", P .. ":nonces", page)
+  local had = tonumber(found and string.match(found, " (-?%d+)$") or "")
+  return math.min(NOW, had or NOW - HEAD)
 end
 
 local function end_lease(page, host)

@@ -18,8 +18,7 @@ local function place(page, host, due, shift)
   if due > horizon then
     redis.call("ZREM", P .. ":p:" .. host, page)
   else
-    if due <= NOW then due = math.min(NOW, due - shift) end
-    redis.call("ZADD", P .. ":p:" .. host, int(due), page)
+    redis.call("ZADD", P .. ":p:" .. host, int(place_of(due, shift)), page)
   end
 end
 

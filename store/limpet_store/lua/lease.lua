@@ -80,9 +80,10 @@ local function serve(host, share)
   if delay > 0 then count = math.min(count, 1, polite) end
   if count <= 0 then return end
   for _, page in ipairs(visible(host, f[6], count)) do
+    local place = redis.call("ZSCORE", P .. ":p:" .. host, page)
     redis.call("ZADD", P .. ":p:" .. host, int(NOW + lease), page)
     redis.call("ZADD", P .. ":l:" .. host, int(NOW + lease), page)
-    redis.call("HSET", P .. ":nonces", page, nonce .. " " .. host)
+    redis.call("HSET", P .. ":nonces", page, nonce .. " " .. host .. " " .. int(place))
     given[#given + 1] = page
     given[#given + 1] = host
     want = want - 1

@@ -10,10 +10,10 @@ if not standing(run) then return 0 end
 local ended, touched = 0, {}
 local all = redis.call("HGETALL", P .. ":nonces")
 for i = 1, #all, 2 do
-  local page, nonce, host = all[i], string.match(all[i + 1], "^(%S+) (%d+)$")
+  local page, nonce, host = all[i], string.match(all[i + 1], "^(%S+) (%d+)")
   if nonce and string.sub(nonce, 1, #token) == token then
     if redis.call("ZSCORE", P .. ":l:" .. host, page) then
-      redis.call("ZADD", P .. ":p:" .. host, int(NOW), page)
+      redis.call("ZADD", P .. ":p:" .. host, int(place_before(page)), page)
       touched[host] = true
       ended = ended + 1
     end

@@ -14,13 +14,12 @@ for i = 7, #ARGV, 5 do
   if free then end_lease(page, host) end
   if not holder(page, host) then
     if due > NOW + longest then due = NOW end
-    if due <= NOW then due = math.min(NOW, due - shift) end
     if nonce ~= "" and not free then
       redis.call("ZADD", P .. ":p:" .. host, int(NOW + lease), page)
       redis.call("ZADD", P .. ":l:" .. host, int(NOW + lease), page)
-      redis.call("HSET", P .. ":nonces", page, nonce .. " " .. host)
+      redis.call("HSET", P .. ":nonces", page, nonce .. " " .. host .. " " .. int(place_of(due, shift)))
     elseif due <= horizon then
-      redis.call("ZADD", P .. ":p:" .. host, int(due), page)
+      redis.call("ZADD", P .. ":p:" .. host, int(place_of(due, shift)), page)
     end
   end
 end

@@ -6,8 +6,8 @@ local released = 0
 for i = 2, #ARGV, 3 do
   local page, host, nonce = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   if holder(page, host) == nonce then
+    redis.call("ZADD", P .. ":p:" .. host, int(place_before(page)), page)
     end_lease(page, host)
-    redis.call("ZADD", P .. ":p:" .. host, int(NOW), page)
     reschedule(host)
     released = released + 1
   end
