@@ -40,7 +40,8 @@ class Handlers:
     def register(
         self, pattern: Pattern, handler: Handler, *, complete: bool = False, refresh: float | None = None
     ) -> None:
-        """`refresh` is in seconds. Raises SiteError for what is no plain function, and for a second handler of a name."""
+        """`refresh` is in seconds. Raises SiteError for what is no plain function, and for a second handler of a
+        name."""
         name = getattr(handler, "__name__", "")
         if not inspect.isfunction(inspect.unwrap(handler)) or inspect.iscoroutinefunction(handler):
             raise SiteError(f"@site.page({pattern.text!r}): a handler is a plain function")

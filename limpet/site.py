@@ -41,9 +41,9 @@ class Site:
 
     `name` names the crawl and its data. `hosts` (`name`, `name:port`, or `*.name` for all below it) are in scope
     besides the seeds' own. Of their pages those are visited that fit a pattern of `include` and none of `exclude`, at
-    most `max_depth` links from a seed, and at most `max_pages` of a host. With `order="depth"` the pages that lie deeper
-    come first, so that one branch is finished before the next; else those that were found first. `traps=False` follows links that look
-    endless, and keeps session ids in URLs. `drop_params` names parameters that tell no pages apart, as
+    most `max_depth` links from a seed, and at most `max_pages` of a host. With `order="depth"` the pages that lie
+    deeper come first, so that one branch is finished before the next; else those that were found first. `traps=False`
+    follows links that look endless, and keeps session ids in URLs. `drop_params` names parameters that tell no pages apart, as
     `[*TRACKING, "ref"]`: two URLs that differ in them alone are one page. What is left out is counted by its reason.
     `seeds` may be a function without arguments, a generator function too. It is called each time a crawl starts, and
     what it gives is stored as it comes, so it may give millions; known pages are left alone. It must come to an end.

@@ -12,6 +12,7 @@ from limpet_consumers.turn import Worker
 from limpet_producer import enqueue
 from limpet_store import rounds
 from limpet_store.frontier import Frontier
+from limpet_store.items import Link
 from limpet_store.server import Server
 from limpet_store.store import Store, wall_ms
 from limpet_store.witness import Witness
@@ -103,6 +104,18 @@ class Bench:
 
     def records(self) -> dict[str, str]:
         return dict(self.store.db.rows("SELECT key, data FROM records WHERE gone = 0"))
+
+    def answers_to(self, path: str, priority: int = 0) -> None:
+        """One more page, enqueued, that has nothing in it."""
+        self.web.answers[path] = html("<p>")
+        worker = self.worker("enqueuer")
+        enqueue.seeds(self.store, [Link(BASE + path, priority=priority)], worker.hosts, now=wall_ms())
+        worker.relay()
+
+    def path_of(self, page: int) -> str:
+        return str(self.store.db.value("SELECT canonical FROM pages WHERE id = ?", (page,))).removeprefix(
+            BASE
+        )
 
     def again(self) -> None:
         """A new round over everything."""

@@ -68,9 +68,9 @@ def reschedule(store: Store, periods: Periods, now: int) -> int:
     while rows := store.db.rows(SCHEDULED, (after,)):
         after = rows[-1][0]
         times = [
-            (next_at(key, periods.of(handler, url), now), page, at) for page, key, handler, url, at in rows
+            (_next(key, periods.of(handler, url), at, now), at, page) for page, key, handler, url, at in rows
         ]
-        changed = [(new, page) for new, page, at in times if new != at]
+        changed = [(new, page) for new, at, page in times if new != at]
         if changed:
             with store.db.write():
                 store.check_identity()
@@ -80,3 +80,8 @@ def reschedule(store: Store, periods: Periods, now: int) -> int:
         store.check_identity()
         store.db.run("UPDATE meta SET periods = ?", (periods.said or None,))
     return count
+
+
+def _next(key: str, period: int, at: int | None, now: int) -> int | None:
+    """One that is due stays so."""
+    return at if period and at is not None and at <= now else next_at(key, period, now)

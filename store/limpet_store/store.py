@@ -49,6 +49,7 @@ class TurnResult:
     suspect: bool
     refused: int
     messages: int
+    entries: list[Entry | None]  # what each outcome came to; None: it was refused
 
 
 class Store:
@@ -118,12 +119,9 @@ class Store:
             fence = self.db.value("SELECT fence FROM meta")
             begun = attempts.begin(self.db, leases, fence, deciding)
             self._append([entry for entry in entries if entry], begun, fence, now)
+        messages = sum(len(entry.messages) for entry in entries if entry)
         return TurnResult(
-            begun.attempts,
-            begun.unsettled,
-            begun.suspect,
-            entries.count(None),
-            sum(len(entry.messages) for entry in entries if entry),
+            begun.attempts, begun.unsettled, begun.suspect, entries.count(None), messages, entries
         )
 
     def _append(self, entries: list[Entry], begun: Begun, fence: int, now: int) -> None:

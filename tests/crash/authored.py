@@ -8,9 +8,10 @@ from typing import Any
 from crash.explore import Scenario
 from crash.invariants import Truth
 from crash.scenarios import crawl
-from crash.world import HOME, Website, World
+from crash.world import HOME, Process, Website, World, work
 
 from limpet import Page, Record, Site, request
+from limpet_store import refreshing
 
 DONE = "done"
 
@@ -346,7 +347,50 @@ VANISHED = Scenario(
     ),
 )  # fmt: skip
 
+
+# -- due again by themselves
+
+
+DAY = 86_400_000
+
+
+def _refreshing() -> Site:
+    site = _site(f"{HOME}/", f"{HOME}/p/1", f"{HOME}/p/2")
+
+    @site.page("/p/{n}", refresh="1d")
+    def product(page: Page) -> Any:
+        yield Record("product", page.params["n"], {"price": page.one("p")})
+
+    return site
+
+
+def _a_day_later() -> World:
+    world = _after_a_round(_world({"/": "<p>", "/p/1": "<p>1", "/p/2": "<p>2"}, _refreshing()), _p_1="<p>3")
+    world.clock.ms += DAY
+    return world
+
+
+def _let_refresh(world: World, token: str) -> None:
+    with Process(world, token) as process:
+        periods = process.site.periods
+        assert periods is not None
+        process.recover()
+        refreshing.reschedule(process.store, periods, process.now())
+        refreshing.make_due(process.store, process.now(), periods.longest)
+        process.relay()
+        work(process, process.worker())
+
+
+REFRESHED = Scenario(
+    "pages that are due again by themselves", _a_day_later, _let_refresh,
+    lambda world: Truth(
+        {("product", "1"): (2, {"price": "3"}), ("product", "2"): (1, {"price": "2"})},
+        {"/": DONE, "/p/1": DONE, "/p/2": DONE},
+    ),
+)  # fmt: skip
+
 AUTHORED = [
+    REFRESHED,
     BOUNCED,
     VANISHED,
     HANDED,

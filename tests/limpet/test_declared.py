@@ -458,3 +458,9 @@ def test_the_paginated_api_of_the_document_is_read_to_its_end(load):
     data = {"id": 7, "name": "tea", "price": {"amount": "2.5", "currency": "USD"}, "color": "red", "warehouse": "A",
             "updated": "1970-01-02T00:00:00+00:00"}  # fmt: skip
     assert found.records == [Record("product", 7, data)]
+
+
+def test_a_page_may_be_due_again_by_itself(load):
+    site = load(page('refresh = "12h"\nfollow = "a"'))
+    assert site.periods.of(None, "http://h.example/p/1") == 12 * 3_600_000
+    assert site.periods.of(None, "http://h.example/x") == 0

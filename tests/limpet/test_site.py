@@ -6,11 +6,12 @@ import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import limpet
-from limpet import ExtractError, Link, Record, Site, SiteError
+from limpet import ExtractError, Link, Page, Record, Site, SiteError
 from limpet_consumers.runtime import Knobs, SiteRuntime
 from limpet_store.items import Extracted, Fetched, Rejection
 
@@ -589,3 +590,56 @@ def test_a_page_whose_json_ld_is_broken_is_not_taken_for_one_without_records():
     (rejection,) = run(give, broken).rejections
     assert "JSON-LD" in rejection.reason
     assert run(give, b"<p>").rejections == []
+
+
+@pytest.mark.parametrize(
+    ("given", "ms"),
+    [("24h", 86_400_000), ("90s", 90_000), ("5m", 300_000), (3600, 3_600_000), ("1d", 86_400_000)],
+)
+def test_a_refresh_period_is_a_text_or_seconds(given: str | float, ms: int) -> None:
+    site = Site("t", SEEDS)
+
+    @site.page("/p/{n}", refresh=given)
+    def product(page: Page) -> None: ...
+
+    @site.page("/{rest:path}")
+    def other(page: Page) -> None: ...
+
+    assert site.periods is not None
+    assert site.periods.longest == ms
+    assert site.periods.of(None, "https://shop.example/p/1") == ms
+    assert site.periods.of(None, "https://shop.example/x") == 0
+    assert site.periods.of("product", "https://shop.example/x") == ms, "its link named the handler"
+    assert site.periods.of("other", "https://shop.example/p/1") == 0
+
+
+def test_without_a_period_there_are_none() -> None:
+    site = Site("t", SEEDS)
+
+    @site.page("/p/{n}")
+    def product(page: Page) -> None: ...
+
+    assert site.periods is None
+
+
+def test_each_pattern_of_a_handler_has_its_own_period() -> None:
+    site = Site("t", SEEDS)
+
+    @site.page("/sale/{n}", refresh="1h")
+    @site.page("/p/{n}", refresh="7d")
+    def product(page: Page) -> None: ...
+
+    assert site.periods is not None
+    assert site.periods.of(None, "https://shop.example/sale/1") == 3_600_000
+    assert site.periods.of("product", "https://shop.example/p/1") == 7 * 86_400_000
+
+
+@pytest.mark.parametrize("wrong", ["", "h", "0", "-1h", "1x", True, 0.5, "400d", [1], "nan"])
+def test_a_refresh_period_that_is_none_is_refused(wrong: Any) -> None:
+    with pytest.raises(SiteError, match="refresh .*1 s to a year"):
+        Site("t", SEEDS).page("/p/{n}", refresh=wrong)
+
+
+def test_an_order_is_breadth_or_depth() -> None:
+    with pytest.raises(SiteError, match="order 'random': one of 'breadth', 'depth'"):
+        Site("t", SEEDS, order="random")
