@@ -43,8 +43,9 @@ class Site:
     besides the seeds' own. Of their pages those are visited that fit a pattern of `include` and none of `exclude`, at
     most `max_depth` links from a seed, and at most `max_pages` of a host. With `order="depth"` the pages that lie
     deeper come first, so that one branch is finished before the next; else those that were found first. `traps=False`
-    follows links that look endless, and keeps session ids in URLs. `drop_params` names parameters that tell no pages apart, as
-    `[*TRACKING, "ref"]`: two URLs that differ in them alone are one page. What is left out is counted by its reason.
+    follows links that look endless, and keeps session ids in URLs. `drop_params` names parameters that tell no pages
+    apart, as `[*TRACKING, "ref"]`: two URLs that differ in them alone are one page. What is left out is counted by its
+    reason.
     `seeds` may be a function without arguments, a generator function too. It is called each time a crawl starts, and
     what it gives is stored as it comes, so it may give millions; known pages are left alone. It must come to an end.
     `sitemaps` are URLs of sitemaps, or True for those that the robots.txt of each host in scope names (/sitemap.xml

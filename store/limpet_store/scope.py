@@ -34,8 +34,9 @@ class Bounds:
     """What a site says of URLs, besides the hosts. The default lets everything in but traps.
 
     `drop` takes a canonical URL and gives it without the parameters that tell no pages apart. `included` and
-    `excluded` tell of a canonical URL whether it fits one of the site's patterns. `max_depth` is in links from a seed.
-    With `depth_first` each of them counts as a priority of 1. `said` is all that the site says of scope, as a text that changes with it.
+    `excluded` tell of a canonical URL whether it fits one of the site's patterns. `max_depth` is in links from a seed;
+    with `depth_first` each of them counts as a priority of 1. `said` is all that the site says of scope, as a text
+    that changes with it.
     """
 
     drop: Drop | None = _SESSIONS

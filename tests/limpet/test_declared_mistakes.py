@@ -89,7 +89,7 @@ FOLLOW = 'css = "a"\nto = "product"'
         ('"/list/{n}"', "[]", "page 'listing': pattern is empty"),
         ('"/list/{n}"', "7", "page 'listing': pattern is 7; a text or a list of texts is needed"),
         ('pattern = "/list/{n}"', 'pattern = "/list/{n}"\nhtml = "yes"', "page 'listing': html is 'yes'; true or fals"),
-        ('pattern = "/list/{n}"', 'pattern = "/list/{n}"\nrefresh = "soon"', "page 'listing': refresh 'soon': seconds, o"),
+        ('pattern = "/list/{n}"', 'pattern = "/list/{n}"\nrefresh = "soon"', "page 'listing': refresh 'soon': seco"),
         (f"[[page.follow]]\n{FOLLOW}\n", "", "page 'listing': neither record nor follow: it does nothing"),
         # what is followed
         ('to = "product"', 'to = "produkt"', IN_FOLLOW + "to 'produkt' is no page; did you mean 'product'?"),
