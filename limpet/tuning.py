@@ -49,5 +49,5 @@ def _check(name: str, value: Any) -> None:
     whole = isinstance(_KNOBS[name], int)
     if not is_number(value) or (whole and not isinstance(value, int)):
         raise SiteError(f"{name}={value!r}: a {'whole ' if whole else ''}number")
-    if value < 0 or (value == 0 and name != "threads"):
+    if value < 0 or (value == 0 and name not in ("threads", "slice_pages")):
         raise SiteError(f"{name}={value!r}: must be above 0")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import os
+import resource
 import signal
 import sys
 
@@ -36,6 +37,15 @@ def die_with_parent(parent: int) -> None:
 def orphaned(parent: int) -> bool:
     """Whether `parent` is no longer this process's parent; cheap enough to be asked before every page."""
     return os.getppid() != parent
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds now; where there is no Linux, the most that it ever held."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except FileNotFoundError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # macOS: bytes
 
 
 def rearm(limit: float) -> None:

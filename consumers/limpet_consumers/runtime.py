@@ -34,7 +34,11 @@ class Knobs:
     max_sitemap: int = 50_000  # URLs in one sitemap, the protocol's limit; more is a failure, never fewer
     group: int = 4  # pages a worker attempts in one transaction where the host has no delay
     threads: int = 0  # fetches at a time in one worker; 0: by measured latency, at most 64
-    slice: float = 30.0  # length of one RQ job
+    slice: float = 30.0  # length of one RQ job: a work-horse lives no longer
+    slice_pages: int = 0  # and visits no more pages than these; 0: any number
+    max_memory: int = (
+        1_000  # MB that a work-horse may hold; looked at once a second, one that holds more is replaced
+    )
     time_scale: float = 1.0  # multiplies retry, block and rest times; for tests
     turn_limit: float = 120.0  # a turn that takes longer ends the process, with its traceback
 

@@ -1,7 +1,7 @@
 """A slice: work on one crawl for a while. It opens its own ports, takes turns, and leaves them clean.
 
-It ends when its time is over, when nothing is pending, or when it is told to stop. Trouble with Redis or the
-store is waited out with back-off, said once; whatever else goes wrong ends the process (R-6).
+It ends when its time is over, when it has done or holds enough, when nothing is pending, or when it is told to stop.
+Trouble with Redis or the store is waited out with back-off, said once; whatever else goes wrong ends the process (R-6).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from threading import Event
 from limpet_consumers.clock import boot_seconds
 from limpet_consumers.held import Renewer
 from limpet_consumers.http import Http
-from limpet_consumers.process import disarm, rearm
+from limpet_consumers.journal import Journal
+from limpet_consumers.process import disarm, rearm, resident
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.turn import Worker
 from limpet_consumers.ways import way_of
@@ -33,6 +34,8 @@ log = logging.getLogger("limpet.slice")
 BACKOFF_FIRST, BACKOFF_LONGEST = 1.0, 60.0  # seconds
 IDLE_LEAST, IDLE_LONGEST = 0.005, 0.25  # seconds between two looks at a frontier that has nothing now
 ARM_EVERY = 1.0  # seconds between two signs of life for the watchdog
+WEIGH_EVERY = 1.0  # seconds between two looks at how much memory this process holds
+MB = 1_000_000
 NET_EVERY = 1.0  # seconds between two looks for lost pages, while there is nothing to do
 FEED_EVERY = 60.0  # seconds between two looks at the horizon
 
@@ -48,7 +51,8 @@ class Place:
 
 
 class Slice:
-    """One slice of one worker. `should_stop` is asked before each lease."""
+    """One slice of one worker. `should_stop` is asked before each lease. `report`: what the journal counts is handed to
+    the supervisor, once a second and in the end."""
 
     def __init__(
         self,
@@ -59,6 +63,8 @@ class Slice:
         should_stop: Callable[[], bool] = lambda: False,
         nobody_works: Callable[[], bool] = lambda: False,
         http: Http | None = None,
+        journal: Journal | None = None,
+        report: bool = False,
     ) -> None:
         self._place = place
         self._site = site
@@ -66,9 +72,12 @@ class Slice:
         self._should_stop = should_stop
         self._nobody_works = nobody_works
         self._http = http
+        self._journal = journal
+        self._reports = report
         self._pause = Event()
         self._backoff = BACKOFF_FIRST
         self._netted_at = self._fed_at = self._armed_at = 0.0
+        self._weighed_at = boot_seconds()
         self.totals: dict[str, int] = {}
 
     def run(self, seconds: float) -> dict[str, int]:
@@ -84,12 +93,15 @@ class Slice:
                 log.error("%s; leases dropped", error)  # the next slice works for the new life
             finally:
                 self._count(worker)
+                self._report()
         return self.totals
 
     def _work(self, worker: Worker, until: float) -> None:
         while worker.clock.boot() < until and not self._should_stop() and not self._done(worker):
             self._alive()
             self._turn(worker)
+            if self._is_full(worker):
+                break
         self._leave(worker)
 
     def _open(self, store: Store, http: Http, left: ExitStack) -> Worker:
@@ -109,7 +121,7 @@ class Slice:
         worker = Worker(
             store, frontier, http, self._site, token=self._token, witness=witness,
             nobody_works=self._nobody_works, stopping=self._should_stop, alive=self._alive,
-            last_fence=self._place.last_fence, threads=self._pace(frontier),
+            last_fence=self._place.last_fence, threads=self._pace(frontier), journal=self._journal,
         )  # fmt: skip
         renewer = Renewer(worker.held, connected, worker.keep_login)
         renewer.start()
@@ -127,6 +139,25 @@ class Slice:
         if now - self._armed_at > ARM_EVERY:
             self._armed_at = now
             rearm(self._site.knobs.turn_limit)
+            self._report()
+
+    def _report(self) -> None:
+        """Hand on what was counted since the last time."""
+        if self._journal and self._reports:
+            self._journal.tally.send()
+
+    def _is_full(self, worker: Worker) -> bool:
+        """Whether a fresh work-horse should go on: what a site's own code keeps goes with this one."""
+        knobs, now = self._site.knobs, boot_seconds()
+        if 0 < knobs.slice_pages <= worker.progress.outcomes:
+            return True
+        if now - self._weighed_at < WEIGH_EVERY:
+            return False
+        self._weighed_at = now
+        if (held := resident()) <= knobs.max_memory * MB:
+            return False
+        log.info("a work-horse held %d MB: the next slice begins with a fresh one", held // MB)
+        return True
 
     def _turn(self, worker: Worker) -> None:
         try:

@@ -21,7 +21,7 @@ REBUILD_TTL = 30_000  # ms that a rebuilder's token stands without a chunk
 JITTER = 0.2  # up to so much of a host's delay comes on top of it
 MOST_SLACK = 4_000  # ms; the longest slack that a lease call may ask for
 PACE_TTL = 600  # seconds that a worker's finding about the number in flight is of use
-STREAM_WINDOW = 100_000  # messages kept in the stream; older ones are read from the outbox
+STREAM_WINDOW = 10_000  # messages kept in the stream, some 6 MB of small ones; older ones are read from the outbox
 
 
 class Caller(Protocol):

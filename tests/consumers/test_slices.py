@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from consuming import BASE, Bench, html, shop
 
+from limpet_consumers import slices
 from limpet_consumers.http import Request, Response
+from limpet_consumers.process import resident
 from limpet_consumers.slices import Place, Slice
 from limpet_store.server import Server
 from limpet_store.store import Store
@@ -78,3 +80,32 @@ def test_the_number_in_flight_is_handed_to_the_next_slice(bench: Bench, valkey_u
     bench.web.answers = dict(slow)
     slice_of(bench, valkey_url).run(60)
     assert bench.worker().frontier.pace() > 1
+
+
+def test_a_slice_ends_after_so_many_pages_and_the_next_goes_on(bench: Bench, valkey_url: str) -> None:
+    bench.site.tune(slice_pages=5, group=1)
+    done = [slice_of(bench, valkey_url).run(60)["outcomes"] for _ in range(3)]
+    assert done[0] in (5, 6), "what is leased already is finished"
+    assert sum(done) == 13
+    assert sorted(bench.web.log) == sorted(SHOP), "nothing is asked for twice"
+
+
+def test_a_slice_that_holds_too_much_memory_gives_way_and_no_page_is_lost(
+    bench: Bench, valkey_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is what the process holds when the third page has been read, and it is looked at after each turn."""
+    monkeypatch.setattr(slices, "WEIGH_EVERY", 0.0)
+    bench.site.tune(max_memory=resident() // 1_000_000 + 100, group=1)
+    kept: list[bytes] = []
+
+    def large(request: Request) -> Response:
+        kept.append(b"x" * 40_000_000)
+        return html('<b class="price">1</b>')
+
+    bench.web.answers |= dict.fromkeys(PAGES, large)
+    first = slice_of(bench, valkey_url).run(60)["outcomes"]
+    assert 3 <= first <= 6, first
+    kept.clear()
+    bench.site.tune(max_memory=100_000)
+    assert slice_of(bench, valkey_url).run(60)["outcomes"] == 13 - first
+    assert sorted(bench.web.log) == sorted(SHOP)

@@ -1,0 +1,172 @@
+"""A long crawl, watched as it runs: `python bench/long.py [--pages 200000] [--workers 2]`. Linux only.
+
+The built-in shop is crawled once, and at each tenth of the pages one line says how fast that tenth was (pages/s of
+the clock, and CPU milliseconds a page of everything that limpet runs, Valkey included), what Redis and the workers
+hold, and how large the database is. Ends with 1 if the last tenth took more than a ninth more CPU than the first, if
+Redis holds 20 MB more than at the start, or if a worker has grown by more than 20 MB since its first tenth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from limpet.demo.killing import Window, valkey_pids
+from limpet.demo.shop import Shop, ShopServer
+from limpet.demo.site_template import site_file
+from limpet_store.presence import living
+from limpet_store.server import connect
+from limpet_store.valkey import socket_path
+
+PER_LISTING = 20
+TENTHS = 10
+MB = 1_000_000
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One look: pages so far, seconds of the clock and of CPU, bytes that each holds."""
+
+    pages: int
+    clock: float
+    cpu: float
+    redis: int
+    worker: int  # the largest of workers and work-horses
+    supervisor: int
+    database: int
+
+
+class Watch:
+    """Looks at a crawl that runs in `home`, from outside."""
+
+    def __init__(self, home: Path, crawl: str, command: int) -> None:
+        self._home = home
+        self._window = Window(home / f"{crawl}.db", crawl)
+        self._database = home / f"{crawl}.db"
+        self._command = command
+
+    def pages(self) -> int:
+        store = self._window.store()
+        return int(store.db.value("SELECT fence FROM meta")) if store else 0
+
+    def look(self) -> Sample:
+        at_work = [who.pid for who in living(self._home) if who.role != "front"]
+        pids = [self._command, *at_work, *valkey_pids(self._home)]
+        with connect(f"unix://{socket_path(self._home)}") as client:
+            used = int(client.info("memory")["used_memory"])
+        files = [self._database, self._database.with_name(self._database.name + "-wal")]
+        return Sample(
+            pages=self.pages(), clock=time.monotonic(), cpu=sum(map(_cpu, pids)), redis=used,
+            worker=max((_resident(pid) for pid in at_work), default=0), supervisor=_resident(self._command),
+            database=sum(file.stat().st_size for file in files if file.exists()),
+        )  # fmt: skip
+
+    def close(self) -> None:
+        self._window.close()
+
+
+def _cpu(pid: int) -> float:
+    """User and system seconds of a process and of its children that it has waited for."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / TICK
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--pages", type=int, default=200_000)
+    parser.add_argument("--workers", type=int, default=2)
+    args = parser.parse_args()
+    samples = crawl(args.pages, args.workers)
+    wrong = problems(samples)
+    for line in wrong:
+        print(f"problem: {line}")
+    return 1 if wrong else 0
+
+
+def crawl(pages: int, workers: int) -> list[Sample]:
+    """Crawl a shop of so many pages; a sample at each tenth, the first when it has just begun."""
+    listings = max(1, pages // (PER_LISTING + 1))
+    shop = Shop(listings, pages - listings)
+    with tempfile.TemporaryDirectory(prefix="limpet-long-") as folder:
+        site = Path(folder, "shop.py")
+        with ShopServer(shop, log_path=Path(folder, "site.log")) as server:
+            site.write_text(site_file(server.first_page, lease=None))
+            command = [sys.executable, "-m", "limpet", "crawl", str(site), "--workers", str(workers)]
+            with Path(folder, "said").open("wb") as said:
+                process = subprocess.Popen(command, stdout=said, stderr=said)
+            try:
+                return _watch(Watch(Path(folder, ".limpet"), "demo-shop", process.pid), process, shop.pages)
+            finally:
+                process.terminate()
+                process.wait(60)
+
+
+def _watch(watch: Watch, process: subprocess.Popen[bytes], pages: int) -> list[Sample]:
+    print("   pages  pages/s  CPU ms/page  Redis MB  worker MB  supervisor MB  database MB", flush=True)
+    samples: list[Sample] = []
+    try:
+        while len(samples) <= TENTHS:
+            if process.poll() is not None:
+                raise SystemExit(f"the crawl ended early, with {process.returncode}")
+            if watch.pages() < max(1, len(samples) * pages // TENTHS):
+                time.sleep(0.05)
+                continue
+            samples.append(watch.look())
+            _say(samples)
+        return samples
+    finally:
+        watch.close()
+
+
+def _say(samples: list[Sample]) -> None:
+    last = samples[-1]
+    rates = " " * 21
+    if len(samples) > 1:
+        before = samples[-2]
+        done = last.pages - before.pages
+        rates = f"{done / (last.clock - before.clock):8.0f} {1000 * (last.cpu - before.cpu) / done:12.2f}"
+    print(
+        f"{last.pages:8,} {rates} {last.redis / MB:9.1f} {last.worker / MB:10.1f} {last.supervisor / MB:14.1f}"
+        f" {last.database / MB:12.1f}", flush=True,
+    )  # fmt: skip
+
+
+def problems(samples: list[Sample]) -> list[str]:
+    """What a crawl that may go on for months must not show."""
+    found = []
+    first, last = (
+        (b.cpu - a.cpu) / (b.pages - a.pages)
+        for a, b in ((samples[0], samples[1]), (samples[-2], samples[-1]))
+    )
+    if last > first / 0.9:
+        found.append(
+            f"a page of the last tenth costs {1000 * last:.2f} ms of CPU, one of the first {1000 * first:.2f}"
+        )
+    grown = samples[-1].redis - samples[0].redis
+    if grown > 20 * MB:
+        found.append(f"Redis holds {grown / MB:.1f} MB more than at the start")
+    larger = max(sample.worker for sample in samples[1:]) - samples[1].worker
+    if larger > 20 * MB:
+        found.append(f"a worker holds {larger / MB:.1f} MB more than in the first tenth")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
