@@ -1,4 +1,4 @@
-"""A long crawl, watched as it runs: `python bench/long.py [--pages 200000] [--workers 2]`. Linux only.
+"""A long crawl, watched as it runs: `python bench/long.py [--pages 200000] [--workers 2] [--slice 30]`. Linux only.
 
 The built-in shop is crawled once, and at each tenth of the pages one line says how fast that tenth was (pages/s of
 the clock, and CPU milliseconds a page of everything that limpet runs, Valkey included), what Redis and the workers
@@ -92,22 +92,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--pages", type=int, default=200_000)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--slice", type=float, default=30.0, help="seconds that a work-horse lives")
     args = parser.parse_args()
-    samples = crawl(args.pages, args.workers)
+    samples = crawl(args.pages, args.workers, args.slice)
     wrong = problems(samples)
     for line in wrong:
         print(f"problem: {line}")
     return 1 if wrong else 0
 
 
-def crawl(pages: int, workers: int) -> list[Sample]:
+def crawl(pages: int, workers: int, slice_: float = 30.0) -> list[Sample]:
     """Crawl a shop of so many pages; a sample at each tenth, the first when it has just begun."""
     listings = max(1, pages // (PER_LISTING + 1))
     shop = Shop(listings, pages - listings)
     with tempfile.TemporaryDirectory(prefix="limpet-long-") as folder:
         site = Path(folder, "shop.py")
         with ShopServer(shop, log_path=Path(folder, "site.log")) as server:
-            site.write_text(site_file(server.first_page, lease=None))
+            site.write_text(site_file(server.first_page, lease=None) + f"\nsite.tune(slice={slice_})\n")
             command = [sys.executable, "-m", "limpet", "crawl", str(site), "--workers", str(workers)]
             with Path(folder, "said").open("wb") as said:
                 process = subprocess.Popen(command, stdout=said, stderr=said)

@@ -22,10 +22,8 @@ NOBODY = "-"  # a nonce that no lease has
 ITEMS = 500  # at most so many page moves or messages in one outbox row
 ARITY = {"n": 6, "k": 4, "p": 6, "r": 6, "h": 8, "s": 3, "f": 2}
 SHIFT_PER_PRIORITY = 3_600_000  # a page of priority 1 sorts an hour earlier among the due ones
-LOWEST, HIGHEST = (
-    -24,
-    100_000,
-)  # priorities beyond these are worth as much: HEAD in _common.lua, and a score above 0
+LOWEST = -24  # a priority below is worth as much: all due pages go back by so many hours (HEAD in _common.lua)
+HIGHEST = 100_000  # and one above: no score is below 0
 
 
 def shift(priority: int) -> int:
