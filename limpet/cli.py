@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import keyword
-import logging
 import os
 import sys
 from collections.abc import Callable
@@ -14,8 +13,8 @@ from typing import Any, TypeVar
 
 import click
 
+from limpet import logs, settings
 from limpet.exits import Exit, guarded, open_streams, say
-from limpet.shown import PlainFormatter
 from limpet.site import VERSION
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -103,6 +102,7 @@ def limpet(ctx: click.Context) -> None:
     Exit codes: 0 complete; 1 limpet failed; 2 wrong use; 3 complete, with dead pages or rejected records; 4 stopped
     early; 5 complete without a single record; 130 or 143 interrupted (Ctrl-C; SIGTERM, SIGHUP), work released.
     """
+    logs.use("text")  # until a command that has the option says otherwise
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
@@ -118,6 +118,10 @@ def optional_site_argument(command: F) -> F:
         command
     )
 
+
+FLAGS = (
+    "home", "redis_url", "store_path", "ignore_robots", "verbose", "log_format", "metrics_port", "metrics_address",
+)  # fmt: skip
 
 PLACES = (  # option, name, what it is, help, environment
     (
@@ -141,9 +145,37 @@ PLACES = (  # option, name, what it is, help, environment
 def place_options(command: F) -> F:
     """Where the crawl's state lives; a flag beats the environment, which beats the default."""
     command = click.option("--verbose", is_flag=True, help="Say what the engine does.")(command)
+    command = click.option(
+        "--log-format",
+        type=click.Choice(logs.FORMATS),
+        is_eager=True,  # before what may be wrong about others
+        callback=_speak,
+        help="How stderr speaks: lines for people, or one JSON object a line.  [env: LIMPET_LOG_FORMAT]",
+    )(command)
     for option, name, what, help_, variable in reversed(PLACES):
         command = click.option(option, name, metavar=what, help=f"{help_}  [env: {variable}]")(command)
     return command
+
+
+def _speak(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if not ctx.resilient_parsing:
+        logs.use(settings.log_format(value))
+    return value
+
+
+def metrics_options(command: F) -> F:
+    """For those that have workers."""
+    command = click.option(
+        "--metrics-address",
+        metavar="ADDRESS",
+        help="Where that port is; default: 127.0.0.1.  [env: LIMPET_METRICS_ADDRESS]",
+    )(command)
+    return click.option(
+        "--metrics-port",
+        type=click.IntRange(0, 65_535),
+        metavar="N",
+        help="Show metrics to Prometheus on this port; 0: on a free one.  [env: LIMPET_METRICS_PORT]",
+    )(command)
 
 
 def robots_option(command: F) -> F:
@@ -155,19 +187,8 @@ def robots_option(command: F) -> F:
 
 def flags_of(options: dict[str, Any]) -> dict[str, Any]:
     """The place options out of a command's options; sets up logging on the way."""
-    set_up_logging(bool(options.pop("verbose", False)))
-    return {name: options.pop(name, None) for name in ("home", "redis_url", "store_path", "ignore_robots")}
-
-
-def set_up_logging(verbose: bool) -> None:
-    """Our log lines on stderr; the engine's words only when asked for."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        PlainFormatter("%(asctime)s %(name)s: %(message)s" if verbose else "limpet: %(message)s")
-    )
-    logging.basicConfig(level=logging.DEBUG if verbose else logging.WARNING, handlers=[handler])
-    for noisy in ("urllib3", "rq", "asyncio"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
+    logs.set_up(verbose=bool(options.get("verbose")))
+    return {name: options.pop(name, None) for name in FLAGS}
 
 
 def main() -> None:
@@ -199,6 +220,7 @@ __all__ = [
     "flags_of",
     "limpet",
     "main",
+    "metrics_options",
     "optional_site_argument",
     "place_options",
     "robots_option",

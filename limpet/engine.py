@@ -13,7 +13,7 @@ from typing import Any, Self
 from redis import Redis
 
 from limpet import home as homes
-from limpet import settings
+from limpet import logs, settings
 from limpet.load import load_site
 from limpet.site import Site
 from limpet_consumers.tickets import Tickets
@@ -54,6 +54,7 @@ class Engine:
             delay=self.site.delay, max_in_flight=self.site.max_in_flight, robots=self.site.robots,
             max_pages=self.site.max_pages,
         )  # fmt: skip
+        logs.about(crawl=self.site.name)
         self._left = ExitStack()
 
     def __enter__(self) -> Self:
@@ -231,11 +232,14 @@ def worker_flags(engine: Engine) -> list[str]:
     if chosen.redis_url is None and not chosen.home.exists():
         raise StoreUnavailable(f"{chosen.home} is gone")
     places = ["--home", str(chosen.home), "--store", str(chosen.store_path)]
-    return [*places, "--ignore-robots"] if engine.ignores_robots else places
+    said = {"--ignore-robots": engine.ignores_robots, "--verbose": bool(engine.flags.get("verbose"))}
+    said["--metrics"] = chosen.metrics_port is not None
+    return places + [flag for flag, holds in said.items() if holds]
 
 
 def worker_environ(engine: Engine) -> dict[str, str]:
     """What goes to a worker by its environment: the URLs may hold passwords, which `ps` would show."""
     chosen = engine.settings
     names = ("redis_url", "contact", "proxy", "ca_bundle")
-    return {settings.NAMES[name][1]: str(getattr(chosen, name) or "") for name in names}
+    given = {settings.NAMES[name][1]: str(getattr(chosen, name) or "") for name in names}
+    return {**given, settings.NAMES["log_format"][1]: logs.name()}

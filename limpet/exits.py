@@ -14,7 +14,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from limpet.shown import PlainFormatter, plain
+from limpet import logs
+from limpet.shown import PlainFormatter, plain, plain_json
 from limpet_store.errors import LimpetError, UsageError
 
 if TYPE_CHECKING:
@@ -109,16 +110,33 @@ def open_streams() -> None:
         logging.lastResort.setFormatter(PlainFormatter())
 
 
-def say(line: str) -> None:
+def say(line: str, level: str = "info") -> None:
     """One line of talk, made plain: to stderr, since stdout is data."""
-    print(plain(line), file=sys.stderr, flush=True)
+    _write(logs.line(line, level=level) if logs.in_json() else plain(line))
+
+
+def pass_on(line: str) -> None:
+    """A line that another process wrote; one that is JSON already is left as it is."""
+    if logs.in_json():
+        _write(plain_json(line) if logs.is_line(line) else logs.line(line, logger=logs.OUTPUT))
+    else:
+        _write(plain(line))
+
+
+def _write(line: str) -> None:
+    sys.stderr.write(f"{line}\n")  # in one piece: others write there too
+    sys.stderr.flush()
 
 
 def _say_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    say("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"))
+    told = "".join(traceback.format_exception(kind, error, trace)).rstrip("\n")
+    if logs.in_json():
+        _write(logs.line(f"{kind.__name__}: {error}", level="critical", logger="limpet", traceback=told))
+    else:
+        say(told)
 
 
 def _say_error(text: str) -> None:
     """One line for each mistake, whoever worded it; several are told apart by `;` and a line's end."""
     for mistake in text.split(";\n"):
-        say(f"limpet: {' '.join(mistake.split())}")
+        say(f"limpet: {' '.join(mistake.split())}", "error")

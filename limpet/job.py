@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
+from limpet import logs
 from limpet_consumers import worker
+from limpet_consumers.journal import Journal
+from limpet_consumers.journal import log as pages
 from limpet_consumers.process import rearm
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.slices import Place, Slice
+from limpet_consumers.tally import Tally
 from limpet_store.presence import Presence, Recovery
 
 
@@ -19,6 +24,7 @@ class Workplace:
     site: SiteRuntime
     place: Place
     home: Path
+    metrics: bool = False  # what is counted is handed to the supervisor
 
 
 workplace: Workplace | None = None
@@ -35,5 +41,16 @@ def run_slice(crawl: str) -> dict[str, int]:
     with Presence(here.home, "horse"), Recovery(here.home) as recovery:
         rearm(here.site.knobs.turn_limit)  # a command that hangs in its recovery must not hold this for ever
         recovery.wait()
-        slice_ = Slice(here.place, here.site, token=context.token, should_stop=context.should_stop)
+        logs.about(worker=context.token)
+        slice_ = Slice(
+            here.place, here.site, token=context.token, should_stop=context.should_stop,
+            journal=_journal(here, context.token), report=here.metrics,
+        )  # fmt: skip
         return slice_.run(here.site.knobs.slice)
+
+
+def _journal(here: Workplace, token: str) -> Journal | None:
+    """Where somebody reads it; else nothing is measured."""
+    if not here.metrics and not pages.isEnabledFor(logging.INFO):
+        return None
+    return Journal(Tally(token.partition("/")[0]))

@@ -6,6 +6,7 @@ import sys
 import time
 from itertools import islice
 
+from limpet import logs
 from limpet.exits import say
 from limpet.shown import one_line
 from limpet_store import trouble
@@ -26,7 +27,7 @@ class Progress:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._tty = sys.stderr.isatty()
+        self._tty = sys.stderr.isatty() and not logs.in_json()
         self._every = EVERY_TTY if self._tty else EVERY_PLAIN
         self._shown_at = time.monotonic() - self._every + 0.5
         self._before: tuple[float, int] | None = None
@@ -77,9 +78,9 @@ class Progress:
         if self._tty:
             sys.stderr.write("\r" + line.ljust(self._width))
             self._width = len(line)
+            sys.stderr.flush()
         else:
-            sys.stderr.write(line + "\n")
-        sys.stderr.flush()
+            say(line)
 
     def end(self) -> None:
         """Leave the line."""

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from limpet.home import database_path, default_home
+from limpet.logs import FORMATS
 from limpet_store.errors import UsageError
 from limpet_store.secret import keep_out
 
@@ -21,6 +22,9 @@ NAMES = {
     "workers": ("--workers", "LIMPET_WORKERS"),
     "proxy": ("", "LIMPET_PROXY"),
     "ca_bundle": ("", "LIMPET_CA_BUNDLE"),
+    "log_format": ("--log-format", "LIMPET_LOG_FORMAT"),
+    "metrics_port": ("--metrics-port", "LIMPET_METRICS_PORT"),
+    "metrics_address": ("--metrics-address", "LIMPET_METRICS_ADDRESS"),
     "contact": ("", "LIMPET_CONTACT"),  # a property of the machine or the site file, not of a command
 }
 MOST_WORKERS = 4  # by default; more is asked for
@@ -43,6 +47,9 @@ class Settings:
         Path | None
     )  # the authorities to trust instead of the usual ones: a file, or a folder of hashed ones
     contact: str | None  # for the User-Agent: a URL or an address
+    log_format: str  # "text" or "json"
+    metrics_port: int | None  # 0: a free one; None: no metrics
+    metrics_address: str
     color: bool
     origins: Mapping[str, str]
 
@@ -72,9 +79,18 @@ def load(
         proxy=choice.of("proxy", _proxy, None),
         ca_bundle=choice.of("ca_bundle", _bundle, None),
         contact=choice.of("contact", _text, None),
+        log_format=choice.of("log_format", _log_format, "text"),
+        metrics_port=choice.of("metrics_port", _port, None),
+        metrics_address=choice.of("metrics_address", _text, "127.0.0.1"),
         color=not env.get("NO_COLOR"),
         origins=choice.origins,
     )
+
+
+def log_format(flag: str | None) -> str:
+    """The format of log lines, by flag or environment: it is wanted before anything else. Raises UsageError."""
+    choice = _Choice({"log_format": flag}, os.environ, {}, Path.cwd())
+    return str(choice.of("log_format", _log_format, "text"))
 
 
 def usable_cpus() -> int:
@@ -176,6 +192,18 @@ def _bundle(value: Any, base: Path) -> Path:
     if not path.exists():
         raise ValueError(f"{path}: no such file of certificates")
     return path
+
+
+def _log_format(value: Any, _: Path) -> str:
+    if value not in FORMATS:
+        raise ValueError(f"{' or '.join(FORMATS)}, not {value!r}")
+    return str(value)
+
+
+def _port(value: Any, _: Path) -> int:
+    if not str(value).isdecimal() or int(value) > 65_535:
+        raise ValueError(f"a port from 0 to 65535 is needed, not {value!r}")
+    return int(value)
 
 
 def _text(value: Any, _: Path) -> str | None:

@@ -29,9 +29,15 @@ class _Hold:
 class Held:
     """What is leased now, by page. Used by the worker's thread, its fetchers and the renewer."""
 
-    def __init__(self, length: float, boot: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        length: float,
+        boot: Callable[[], float],
+        on_lost: Callable[[list[Lease]], None] = lambda leases: None,
+    ) -> None:
         self.length = length  # seconds
         self._boot = boot
+        self._on_lost = on_lost  # in the renewer's thread
         self._holds: dict[int, _Hold] = {}
         self._lock = threading.Lock()
         self.failure: BaseException | None = None  # what ended the renewer
@@ -86,6 +92,7 @@ class Held:
             return
         began = self._boot()
         kept = frontier.renew(leases, round(self.length * 1000))
+        lost: list[Lease] = []
         with self._lock:
             for lease, ours in zip(leases, kept, strict=True):
                 hold = self._holds.get(lease.page)
@@ -95,6 +102,9 @@ class Held:
                     hold.until = began + self.length
                 else:
                     del self._holds[lease.page]
+                    lost.append(lease)
+        if lost:
+            self._on_lost(lost)
 
 
 class Renewer:

@@ -8,6 +8,7 @@ inherit it: the pipe's end says that the worker *and* its horses are gone, by no
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import select
 import signal
@@ -18,6 +19,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
+from limpet_consumers.tally import mark_of
 from limpet_store.errors import LimpetError
 
 QUICK = 3.0  # a worker that ends by itself within so many seconds could not even start
@@ -29,12 +31,19 @@ class _Process:
     """One worker process, from its start until nothing of it is left."""
 
     def __init__(
-        self, command: Sequence[str], name: str, on_line: Callable[[str], None], environ: Mapping[str, str]
+        self,
+        command: Sequence[str],
+        name: str,
+        on_line: Callable[[str], None],
+        on_report: Callable[[str], None],
+        environ: Mapping[str, str],
     ) -> None:
         self.name = name
         self.started = time.monotonic()
         self.tail: deque[str] = deque(maxlen=20)
         self._on_line = on_line
+        self._on_report = on_report
+        self._report = re.compile(re.escape(mark_of(name).encode()) + rb"([^\n]*)\n")
         self._rest = b""
         self.pipe, ours = os.pipe()
         os.set_blocking(self.pipe, False)
@@ -93,11 +102,16 @@ class _Process:
             self._pass_on(chunk or b"\n" * bool(self._rest))
 
     def _pass_on(self, chunk: bytes) -> None:
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        # A report is taken out wherever it is: a long line of another process may have been cut by it.
+        *lines, self._rest = self._report.sub(self._take, self._rest + chunk).split(b"\n")
         for line in lines:
             text = line.decode("utf-8", "backslashreplace")
             self.tail.append(text)
             self._on_line(text)
+
+    def _take(self, report: re.Match[bytes]) -> bytes:
+        self._on_report(report[1].decode("utf-8", "backslashreplace"))
+        return b""
 
 
 def _spawn(command: list[str], output: int, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -124,8 +138,8 @@ class Supervisor:
     `on_worker_death(name)` is called once for each worker that ended, in whatever way, when its
     work-horses are gone too: everything under a token that begins with `<name>/` can be released. It may
     also be called for one that had released all of its own. Names are never used twice. `on_line` gets
-    each line that a worker wrote to stdout or stderr. `environ` is added to their environment: secrets belong
-    there, since everybody can read a command line.
+    each line that a worker wrote to stdout or stderr, and `on_report` what its `Tally` sent. `environ` is added
+    to their environment: secrets belong there, since everybody can read a command line.
     """
 
     def __init__(
@@ -135,12 +149,14 @@ class Supervisor:
         *,
         on_worker_death: Callable[[str], None],
         on_line: Callable[[str], None] = _to_stderr,
+        on_report: Callable[[str], None] = lambda report: None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
         self._command = list(command)
         self._wanted = workers
         self._on_worker_death = on_worker_death
         self._on_line = on_line
+        self._on_report = on_report
         self._environ = dict(environ or {})
         self._running: list[_Process] = []
         self._leaving: list[_Process] = []
@@ -149,9 +165,8 @@ class Supervisor:
     def start(self) -> None:
         """Start what is missing. Raises OSError when the command cannot be run."""
         while len(self._running) < self._wanted:
-            self._running.append(
-                _Process(self._command, f"w{secrets.token_hex(6)}", self._on_line, self._environ)
-            )
+            name = f"w{secrets.token_hex(6)}"
+            self._running.append(_Process(self._command, name, self._on_line, self._on_report, self._environ))
 
     def poll(self, wait: float = 0.0) -> int:
         """Pass on what workers wrote, replace the dead ones; returns how many had died.

@@ -18,6 +18,7 @@ from limpet_consumers.clock import FrontierClock
 from limpet_consumers.held import Held
 from limpet_consumers.http import Http
 from limpet_consumers.inflight import InFlight, Inline, Threaded, wanted_threads
+from limpet_consumers.journal import Journal, Metered
 from limpet_consumers.login import Access
 from limpet_consumers.robots import RobotsCache
 from limpet_consumers.runtime import SiteRuntime
@@ -74,6 +75,7 @@ class Worker:
         last_fence: int | None = None,
         threads: int = 1,
         clock: FrontierClock | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self.store = store
         self.frontier = frontier
@@ -81,7 +83,9 @@ class Worker:
         self.token = token
         self.progress = Progress()
         self.clock = clock or FrontierClock()
-        self.held = Held(site.knobs.lease, self.clock.boot)
+        self._journal = journal
+        http = Metered(http, journal) if journal else http
+        self.held = Held(site.knobs.lease, self.clock.boot, *([journal.lost] if journal else []))
         self.hosts = HostRules(
             delay=site.delay, max_in_flight=site.max_in_flight, robots=site.robots, max_pages=site.max_pages
         )
@@ -180,6 +184,8 @@ class Worker:
         mine = [lease for lease in reply.leases if lease.page not in self._in_hand]
         self.held.add(mine, began, slack)
         self.progress.leased += len(mine)
+        if self._journal and mine:
+            self._journal.leased(mine)
         return mine
 
     def _transact(self, leases: list[Lease]) -> list[Attempt]:
@@ -193,6 +199,7 @@ class Worker:
         )  # fmt: skip
         for host in {lease.host for lease in leases}:
             self._robots.warm(host, self._robots_at(host))
+        began = self.clock.boot()
         result = self.store.turn(
             self._finished,
             leases,
@@ -201,6 +208,8 @@ class Worker:
             hosting=self.hosts,
             periods=self._periods,
         )
+        if self._journal:
+            self._journal.settled(self._finished, result, self.clock.boot() - began)
         over = [outcome.attempt.page.id for outcome in self._finished]
         self._in_hand.difference_update(over)
         self.held.drop(over)
@@ -243,7 +252,7 @@ class Worker:
             self._lags.append(lag)
         if (late and page.delay > 0) or not self.held.alive(page.id):
             return Outcome(attempt=attempt, kind=Kind.PUT_BACK)
-        return self._step.run(attempt)
+        return self._journal.run(self._step.run, attempt) if self._journal else self._step.run(attempt)
 
     def _run_inline(self, attempt: Attempt) -> Outcome:
         self._alive()  # each page has the time of a turn
@@ -252,7 +261,9 @@ class Worker:
     def relay(self) -> None:
         """Apply what is committed, by whomever."""
         try:
-            self.progress.relayed += self._relay.run()
+            self.progress.relayed += (rows := self._relay.run())
+            if self._journal and rows:
+                self._journal.tally.add("relayed_rows", by=rows)
         except CursorMissing as error:
             self.rebuild(error.drop)
 
@@ -271,6 +282,8 @@ class Worker:
             self.store, self.frontier, self._witness, lease=round(self.held.length * 1000), drop=drop,
             nobody_works=self._nobody_works,
         )  # fmt: skip
+        if self._journal and built:
+            self._journal.tally.add("rebuilds")
         return built is not None
 
     def put_back(self) -> None:

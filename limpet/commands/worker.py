@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from limpet import job
+from limpet import job, logs
 from limpet.cli import flags_of, place_options, robots_option, site_argument
 from limpet.engine import Engine
 from limpet_consumers.entry import run_worker
@@ -26,6 +26,7 @@ from limpet_store.valkey import ensure_server
 @click.option("--last-fence", type=int)
 @click.option("--name", required=True)
 @click.option("--parent", type=int, required=True)
+@click.option("--metrics", is_flag=True)
 @robots_option
 @place_options
 def command(
@@ -34,11 +35,13 @@ def command(
     last_fence: int | None,
     name: str,
     parent: int,
+    metrics: bool,
     **options: Any,
 ) -> int:
     """Work on the crawl's tickets until told to stop, or until the parent is gone."""
     die_with_parent(parent)
     engine = Engine(site_file, flags_of(options))
+    logs.about(worker=name)
     chosen, site = engine.settings, engine.site
     # A worker takes no share in the embedded server: it is its supervisor's to stop.
     url = chosen.redis_url or ensure_server(chosen.home).url
@@ -58,6 +61,7 @@ def command(
             site,
             Place(crawl=site.name, store=chosen.store_path, server_url=url, last_fence=last_fence),
             chosen.home,
+            metrics,
         )
 
     with Presence(chosen.home, "worker"):

@@ -96,6 +96,7 @@ class Begun:
     unsettled: list[Lease] = field(default_factory=list)
     entry: Entry = field(default_factory=lambda: Entry("attempt"))
     suspect: bool = False  # the only attempt is one that goes alone
+    buried: list[tuple[PageRow, str]] = field(default_factory=list)  # dead without a request, and why
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,7 @@ def _decide(db: Database, lease: Lease, row: PageRow, begun: Begun, rules: Rules
         ops.append(("p", row.id, row.host, lease.nonce, row.due_at, shift(row.priority)))
     elif burial:
         db.run(BURY, (*burial, lost, row.id))  # no attempt, so no fence: `open` refuses whoever still has it
+        begun.buried.append((row, burial[0]))
         ops.append(("k", row.id, row.host, lease.nonce))
     elif _steps_back(lease, row, begun, rules):
         begun.unsettled.append(lease)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from limpet_store import attempts, capacity, hosts, outbox, outcomes, pages, widened
 from limpet_store.admission import Discovery, HostRules
-from limpet_store.attempts import Attempt, Begun, Lease
+from limpet_store.attempts import Attempt, Begun, Lease, PageRow
 from limpet_store.canonical import CANONICALISER_VERSION
 from limpet_store.database import Database, check_schema, create_schema, set_journal_mode
 from limpet_store.errors import StoreError, UsageError
@@ -50,6 +50,7 @@ class TurnResult:
     refused: int
     messages: int
     entries: list[Entry | None]  # what each outcome came to; None: it was refused
+    buried: list[tuple[PageRow, str]]
 
 
 class Store:
@@ -121,7 +122,13 @@ class Store:
             self._append([entry for entry in entries if entry], begun, fence, now)
         messages = sum(len(entry.messages) for entry in entries if entry)
         return TurnResult(
-            begun.attempts, begun.unsettled, begun.suspect, entries.count(None), messages, entries
+            begun.attempts,
+            begun.unsettled,
+            begun.suspect,
+            entries.count(None),
+            messages,
+            entries,
+            begun.buried,
         )
 
     def _append(self, entries: list[Entry], begun: Begun, fence: int, now: int) -> None:
