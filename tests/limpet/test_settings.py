@@ -39,6 +39,9 @@ def test_the_origin_of_each_value_is_kept() -> None:
         "workers": "environment LIMPET_WORKERS",
         "proxy": "default",
         "ca_bundle": "default",
+        "log_format": "default",
+        "metrics_port": "default",
+        "metrics_address": "default",
         "contact": "site",
     }
 
