@@ -15,6 +15,7 @@ What RQ writes for a ticket has a time to live, or is in a set that `sweep` and 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -36,6 +37,16 @@ TICKET_TTL = 3_600  # seconds: of a ticket that nobody took, and of a failed one
 def queue_name(crawl: str, store_id: str) -> str:
     """The RQ queue of a crawl; another store, or another life of the store, has another queue."""
     return f"limpet:{crawl}:{store_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Live workers and slices, tickets that wait for one, and jobs that were refused, by reason."""
+
+    workers: int
+    slices: int
+    queued: int
+    refused: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +94,17 @@ class Tickets:
         """How many workers and how many slices are alive."""
         workers, slices = self._script(self.client, "live")
         return int(workers), int(slices)
+
+    def look(self) -> Standing:
+        """The same and more, changing nothing."""
+        seconds, micros = self.client.time()
+        alive = f"({seconds * 1000 + micros // 1000}"
+        with self.client.pipeline(transaction=False) as pipe:
+            pipe.zcount(f"{self.prefix}:workers", alive, "+inf")
+            pipe.zcount(f"{self.prefix}:slices", alive, "+inf")
+            pipe.llen(f"rq:queue:{self.queue_name}")
+            workers, slices, queued = pipe.execute()
+        return Standing(int(workers), int(slices), int(queued), self.refused())
 
     def touch_worker(self, name: str) -> None:
         """A worker is alive, for `WORKER_LIFE_MS` from now."""

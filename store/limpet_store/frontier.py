@@ -21,7 +21,9 @@ REBUILD_TTL = 30_000  # ms that a rebuilder's token stands without a chunk
 JITTER = 0.2  # up to so much of a host's delay comes on top of it
 MOST_SLACK = 4_000  # ms; the longest slack that a lease call may ask for
 PACE_TTL = 600  # seconds that a worker's finding about the number in flight is of use
-STREAM_WINDOW = 10_000  # messages kept in the stream, some 6 MB of small ones; older ones are read from the outbox
+STREAM_WINDOW = (
+    10_000  # messages kept in the stream, some 6 MB of small ones; older ones are read from the outbox
+)
 
 
 class Caller(Protocol):
@@ -63,6 +65,18 @@ class FrontierStatus:
     leased: int
     messages: int
     next_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class InFrontier:
+    """Pages that can be leased now, are leased, and can be leased later."""
+
+    ready: int = 0
+    leased: int = 0
+    delayed: int = 0
+
+    def __add__(self, other: InFrontier) -> InFrontier:
+        return InFrontier(self.ready + other.ready, self.leased + other.leased, self.delayed + other.delayed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +180,10 @@ class Frontier:
         leased = self._server.command("ZSCORE", f"{self.prefix}:l:{host}", page)
         slot = self._server.command("HGET", f"{self.prefix}:h:{host}", "s")
         return Glance(*(None if at is None else int(float(at)) for at in (visible, leased, slot)))
+
+    def census(self, hosts: Sequence[int]) -> InFrontier:
+        """How many pages of these hosts (a few hundred at most) it has."""
+        return InFrontier(*map(int, self._call("census", *hosts)))
 
     def take_login(self, token: str, lease: int) -> bool:
         """Become the one who logs in, for `lease` ms; False while another is. May be repeated."""
