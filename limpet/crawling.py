@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from limpet.engine import Engine
-from limpet.exits import Exit, say, verdict
+from limpet.exits import Exit, pass_on, say, verdict
 from limpet.pool import Pool
 from limpet.progress import EVERY_PLAIN, Progress
 from limpet.shown import one_line, plain, seconds
@@ -62,6 +62,8 @@ class Crawl:
         say(f"{engine.site.name}: state in {engine.place}")
         if engine.ignores_robots:
             say("robots.txt is neither read nor obeyed (--ignore-robots)")
+        if where := engine.show_metrics():
+            say(f"metrics at {where}")
         _ = engine.server
         engine.presence()
         ended = engine.recover()
@@ -214,7 +216,7 @@ class Crawl:
             progress.end()
 
     def _pool(self) -> Pool:
-        return Pool(self.engine, self.engine.settings.workers, last_fence=self._last_fence, on_line=say)
+        return Pool(self.engine, self.engine.settings.workers, last_fence=self._last_fence, on_line=pass_on)
 
     def _reborn(self, pool: Pool) -> Pool:
         """The store went back in time and speaks as a new source: workers of the old life are replaced."""

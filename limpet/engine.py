@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from redis import Redis
 
@@ -27,6 +27,9 @@ from limpet_store.server import Server, ServerFacts, check_server, connect
 from limpet_store.store import Store, StoreReborn
 from limpet_store.valkey import ServerUser, ensure_server
 from limpet_store.witness import Witness
+
+if TYPE_CHECKING:
+    from limpet.metrics import Totals
 
 log = logging.getLogger("limpet")
 
@@ -55,6 +58,7 @@ class Engine:
             max_pages=self.site.max_pages,
         )  # fmt: skip
         logs.about(crawl=self.site.name)
+        self.totals: Totals | None = None  # where metrics are shown
         self._left = ExitStack()
 
     def __enter__(self) -> Self:
@@ -160,6 +164,30 @@ class Engine:
             self.client, self.site.name, self.store.source.store_id, slice_seconds=self.site.knobs.slice
         )
 
+    def show_metrics(self) -> str | None:
+        """Show metrics until the engine is closed, if that was asked for; where. Raises UsageError for a busy port."""
+        chosen = self.settings
+        if chosen.metrics_port is None:
+            return None
+        from limpet import gauges, metrics  # what others need not pay for
+
+        self.totals = metrics.Totals()
+        looks = gauges.Gauges(chosen, self.site.name).look
+        exposition = metrics.Exposition(self.site.name, self.totals, looks)
+        url, close = metrics.serve(exposition, chosen.metrics_address, chosen.metrics_port)
+        self._left.callback(close)
+        return url
+
+    def take_report(self, report: str) -> None:
+        """Count what a worker has, where metrics are shown."""
+        if self.totals:
+            self.totals.take(report)
+
+    def count(self, name: str, by: int = 1) -> None:
+        """Count something that this process did, where metrics are shown."""
+        if self.totals:
+            self.totals.add(name, by=by)
+
     def now(self) -> int:
         """The frontier's time in ms."""
         return self.frontier.status().now
@@ -183,7 +211,7 @@ class Engine:
         until = time.monotonic() + REBUILD_TTL / 1000 + 5
         while time.monotonic() < until:
             try:
-                Relay(self.store, self.frontier, self.witness).run()
+                self.count("relayed_rows", Relay(self.store, self.frontier, self.witness).run())
                 return
             except CursorMissing as error:
                 if self.rebuild(drop=error.drop) is None:
@@ -197,16 +225,19 @@ class Engine:
         """Build the frontier from SQL; `asked` drops a cursor that stands. None when another does it."""
         drop = self.frontier.cursor() if asked else drop
         try:
-            return rebuild(
-                self.store, self.frontier, self.witness, lease=self.lease_ms, drop=drop,
-                nobody_works=self.nobody_works,
-            )  # fmt: skip
+            return self._rebuild(drop)
         except StoreReborn as error:
             log.error("%s", error)
             self.store.source = self.store.identity()
-            return rebuild(
-                self.store, self.frontier, self.witness, lease=self.lease_ms, nobody_works=self.nobody_works
-            )
+            return self._rebuild(None)
+
+    def _rebuild(self, drop: tuple[int, str] | None) -> Rebuilt | None:
+        rebuilt = rebuild(
+            self.store, self.frontier, self.witness, lease=self.lease_ms, drop=drop,
+            nobody_works=self.nobody_works,
+        )  # fmt: skip
+        self.count("rebuilds", rebuilt is not None)
+        return rebuilt
 
     def recover(self) -> int:
         """After a crash: end the leases of workers that cannot be alive; returns how many there were.

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import redis
 
+from limpet import lost
 from limpet.engine import Engine, worker_environ, worker_flags
 from limpet_consumers.supervisor import Supervisor
 from limpet_store import rounds
@@ -36,8 +37,9 @@ class Pool:
         if last_fence is not None:
             command += ["--last-fence", str(last_fence)]
         self._supervisor = Supervisor(
-            command, workers, on_worker_death=self._bury, on_line=on_line, environ=worker_environ(engine)
-        )
+            command, workers, on_worker_death=self._bury, on_line=on_line, on_report=engine.take_report,
+            environ=worker_environ(engine),
+        )  # fmt: skip
 
     def start(self) -> None:
         """Start the processes and hand out their first tickets."""
@@ -47,6 +49,7 @@ class Pool:
     def poll(self, wait: float) -> int:
         """See to everything once, waiting up to `wait` seconds for news; returns how many workers had died."""
         died = self._supervisor.poll(wait)
+        self._engine.count("worker_deaths", died)
         if time.monotonic() - self._counted_at > TICKETS_EVERY:
             self._count()
         return died
@@ -76,6 +79,7 @@ class Pool:
     def _bury(self, name: str) -> None:
         """A worker and its horses are gone: its pages are visible again at once."""
         try:
+            lost.tell(self._engine.store, f"{name}/", "put back" if self._stopping else "lost")
             if self._stopping:
                 self._engine.store.put_back(f"{name}/", now=self._engine.now())
             self._engine.frontier.reap(f"{name}/")

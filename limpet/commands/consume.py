@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from limpet.cli import flags_of, place_options, robots_option, site_argument
+from limpet.cli import flags_of, metrics_options, place_options, robots_option, site_argument
 from limpet.consuming import Consume
 from limpet.engine import Engine
 
@@ -22,6 +22,7 @@ from limpet.engine import Engine
 @click.option(
     "--until-done", is_flag=True, help="End when nothing is left to do, with the exit codes of crawl."
 )
+@metrics_options
 @robots_option
 @place_options
 def command(site_file: Path, workers: int | None, until_done: bool, **options: Any) -> int:

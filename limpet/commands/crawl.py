@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from limpet.cli import flags_of, place_options, robots_option, site_argument
+from limpet.cli import flags_of, metrics_options, place_options, robots_option, site_argument
 from limpet.crawling import Crawl, Wish
 from limpet.durations import Duration, Share
 from limpet.engine import Engine
@@ -44,6 +44,7 @@ from limpet.engine import Engine
     help="Start a new round when the last one began T ago or longer; for cron.",
 )
 @click.option("--refresh", is_flag=True, help="Start a new round now.")
+@metrics_options
 @robots_option
 @place_options
 def command(

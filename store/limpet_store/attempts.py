@@ -22,6 +22,7 @@ READ = f"""SELECT p.id, p.key, p.host, p.kind, p.url, p.canonical, p.method, p.b
 FROM pages p JOIN hosts h ON h.id = p.host WHERE p.id = ?"""
 MARK = "UPDATE pages SET open = 1, fence = ?, nonce = ?, attempted_at = ?, lost = ? WHERE id = ?"
 BURY = "UPDATE pages SET state = 'dead', open = 0, reason = ?, error = ?, lost = ? WHERE id = ?"
+IN_HAND = "SELECT id, url, fence, nonce FROM pages WHERE open = 1 AND substr(nonce, 1, length(?)) = ?"
 
 
 class PageRow(NamedTuple):
@@ -115,6 +116,11 @@ class Rules:
     last_fence: int | None = None
     robots_age: int = ROBOTS_AGE  # ms that the rules of a robots.txt stand
     excluded: Callable[[str], bool] | None = None  # whether the site file does not want this URL any more
+
+
+def in_hand(db: Database, token: str) -> list[tuple[int, str, int, str]]:
+    """Attempts without an outcome under nonces that begin with `token`: page, URL, fence, nonce."""
+    return [(page, url, fence, nonce) for page, url, fence, nonce in db.rows(IN_HAND, (token, token))]
 
 
 def begin(db: Database, leases: Sequence[Lease], fence: int, rules: Rules) -> Begun:
