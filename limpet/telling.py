@@ -8,7 +8,7 @@ from typing import Any
 
 from limpet.engine import Engine
 from limpet.looking import Glimpse
-from limpet.shown import blame, one_line
+from limpet.shown import blame, one_line, seconds
 from limpet.waiting import reasons
 from limpet_consumers import robots
 from limpet_store import alike, story
@@ -42,6 +42,7 @@ def of_page(engine: Engine, facts: PageFacts, seen: Glimpse, now: int) -> Iterat
     if facts.data:
         yield "data", facts.data
     yield "tries", _tries(facts)
+    yield from _again(facts, now)
     for part in (found := story.contributions(store, facts.id))[:MOST]:
         yield (
             "record",
@@ -104,6 +105,16 @@ def _tries(facts: PageFacts) -> str:
     if facts.lost:
         parts.append(f"lost with its worker {counted(facts.lost, 'time')}")
     return ", ".join(parts)
+
+
+def _again(facts: PageFacts, now: int) -> Iterator[Line]:
+    if facts.refresh_at is None or facts.state == "pending":
+        return
+    left = (facts.refresh_at - now) / 1000
+    yield (
+        "again",
+        f"by itself in {seconds(left)}" if left > 0 else "by itself, as soon as `limpet consume` runs",
+    )
 
 
 def _part(part: str) -> str:

@@ -11,8 +11,8 @@ from limpet_store.hosts import DELAY
 from limpet_store.store import Store
 
 PAGE = """SELECT id, key, kind, url, canonical, method, host, handler, data, parent, depth, hops, priority, state,
-  due_at, round, fence, open, attempted_at, failures, lost, status, reason, error, fetched_at, code, dropped
-FROM pages"""
+  due_at, round, fence, open, attempted_at, failures, lost, status, reason, error, fetched_at, code, dropped,
+  refresh_at FROM pages"""
 HOST = f"""SELECT id, scheme, name, port, scope, {DELAY}, max_in_flight, blocked_until, blocks, rests,
   error, paused, robots_page, robots, logins FROM hosts"""
 RECORD = """SELECT id, type, key, url, version, data, gone, first_seen, last_changed FROM records"""
@@ -64,6 +64,7 @@ class PageFacts(NamedTuple):
     fetched_at: int | None
     code: str | None
     dropped: str | None
+    refresh_at: int | None
 
 
 class HostFacts(NamedTuple):

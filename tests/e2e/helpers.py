@@ -75,13 +75,13 @@ class Crawl:
 
     # -- the command
 
-    def start(self, *options: str) -> subprocess.Popen[bytes]:
-        """`limpet crawl`, in a session of its own."""
+    def start(self, *options: str, command: str = "crawl") -> subprocess.Popen[bytes]:
+        """`limpet crawl`, or another command with workers, in a session of its own."""
         parent = os.getpid()
-        command = [sys.executable, "-m", "limpet", "crawl", str(self.site), "--workers", str(self.workers)]
+        words = [sys.executable, "-m", "limpet", command, str(self.site), "--workers", str(self.workers)]
         with self._talk.open("wb") as talk:
             self.process = subprocess.Popen(
-                [*command, *options],
+                [*words, *options],
                 stdin=subprocess.DEVNULL,
                 stdout=talk,
                 stderr=talk,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 from e2e.conftest import OpenShop
-from e2e.helpers import Crawl
+from e2e.helpers import Crawl, eventually
 
+from limpet.demo import checking
+from limpet.demo.shop import ShopServer
 from limpet.demo.site_template import site_file
 
 CHANGED = "SELECT key, first_seen, last_changed FROM records ORDER BY key"
@@ -111,3 +114,60 @@ def test_a_page_that_waits_for_all_that_is_handed_down_is_read_before_the_round_
         assert crawl.run() == 0, crawl.said
         assert [request.path for request in shop.requests_since(mark)] == ["/product/3"]
         assert crawl.ask("SELECT count(*) FROM pages WHERE state <> 'done'") == [(0,)]
+
+
+REFRESHED = """
+from limpet import Page, Record, Site
+
+site = Site("demo-shop", seeds=["{seed}"], allow_private=True)
+
+@site.page("/list/{{n}}")
+def listing(page: Page):
+    yield from page.links("a[rel=next]")
+    for card in page.css("li"):
+        yield page.link(card.css("a"), to=product)
+
+@site.page("/product/{{n}}", refresh={refresh})
+def product(page: Page):
+    yield Record("product", key=page.one(".sku"), data={{"name": page.one(".name"), "price": page.one(".price"),
+      "url": page.url}})
+"""
+
+
+def test_consume_visits_pages_again_by_themselves_and_crawl_those_that_are_due(
+    open_shop: OpenShop, tmp_path: Path
+) -> None:
+    shop = open_shop(2, 20)
+    with Crawl(tmp_path, REFRESHED.format(seed=shop.first_page, refresh=3)) as crawl:
+        assert crawl.run() == 0, crawl.said
+        mark = shop.mark()
+        shop.change_prices(range(20))
+        process = crawl.start(command="consume")
+        eventually(lambda: len(products(shop, mark)) == 20, "not every product was visited again")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 143, crawl.said
+        assert crawl.run() == 0, crawl.said  # those that are due when it begins, and what was put back
+        asked = [request.path for request in shop.requests_since(mark)]
+        assert not [path for path in asked if path.startswith("/list/")], "listings have no period"
+        with crawl.store() as store:
+            assert checking.compare(checking.our_rows(store), shop.expected()) == []
+        assert set(crawl.messages().values()) == {1}
+        assert set(crawl.versions().values()) == {2}
+        assert crawl.ask("SELECT count(*) FROM rounds") == [(1,)]
+
+
+def test_a_period_that_is_added_to_the_site_file_holds_for_pages_that_are_finished(
+    open_shop: OpenShop, tmp_path: Path
+) -> None:
+    shop = open_shop(2, 20)
+    with Crawl(tmp_path, REFRESHED.format(seed=shop.first_page, refresh=None)) as crawl:
+        assert crawl.run() == 0, crawl.said
+        assert crawl.ask("SELECT count(refresh_at) FROM pages") == [(0,)]
+        crawl.site.write_text(REFRESHED.format(seed=shop.first_page, refresh="'24h'"))
+        assert crawl.run() == 0, crawl.said
+        assert "refresh periods have changed: 20 pages rescheduled" in crawl.said
+        assert crawl.ask("SELECT count(refresh_at), count(DISTINCT refresh_at) FROM pages") == [(20, 20)]
+
+
+def products(shop: ShopServer, mark: int) -> set[str]:
+    return {request.path for request in shop.requests_since(mark) if request.path.startswith("/product/")}
