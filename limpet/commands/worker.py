@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from limpet import job, logs
+from limpet import job, logs, lost
 from limpet.cli import flags_of, place_options, robots_option, site_argument
 from limpet.engine import Engine
 from limpet_consumers.entry import run_worker
@@ -47,6 +47,7 @@ def command(
     url = chosen.redis_url or ensure_server(chosen.home).url
 
     def bury(token: str) -> None:
+        lost.tell_from(chosen.store_path, site.name, f"{token}-")
         server = Server(url)
         try:
             Frontier(server, site.name, store_id).reap(f"{token}-")
