@@ -91,8 +91,8 @@ def reported(payload: str) -> dict[Key, float]:
     """What a report says. Raises ValueError for what is none."""
     found: dict[Key, float] = {}
     items = json.loads(payload)
-    if not isinstance(items, list):
-        raise ValueError("not a list")
+    if not isinstance(items, list) or not all(isinstance(item, list) for item in items):
+        raise ValueError("not a list of counts")
     for item in items:
         *key, value = item
         if not key or not all(isinstance(part, str) for part in key) or not isinstance(value, int | float):
