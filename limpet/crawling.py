@@ -47,6 +47,7 @@ class Crawl:
 
     def __init__(self, engine: Engine, wish: Wish) -> None:
         check_secrets(engine.site)  # before anything is made
+        self._metrics_at = engine.show_metrics()  # likewise
         self.engine = engine
         self.wish = wish
         self.store = engine.store
@@ -62,8 +63,8 @@ class Crawl:
         say(f"{engine.site.name}: state in {engine.place}")
         if engine.ignores_robots:
             say("robots.txt is neither read nor obeyed (--ignore-robots)")
-        if where := engine.show_metrics():
-            say(f"metrics at {where}")
+        if self._metrics_at:
+            say(f"metrics at {self._metrics_at}")
         _ = engine.server
         engine.presence()
         ended = engine.recover()
