@@ -64,7 +64,6 @@ class Slice:
         nobody_works: Callable[[], bool] = lambda: False,
         http: Http | None = None,
         journal: Journal | None = None,
-        report: bool = False,
     ) -> None:
         self._place = place
         self._site = site
@@ -73,7 +72,6 @@ class Slice:
         self._nobody_works = nobody_works
         self._http = http
         self._journal = journal
-        self._reports = report
         self._pause = Event()
         self._backoff = BACKOFF_FIRST
         self._netted_at = self._fed_at = self._armed_at = 0.0
@@ -93,7 +91,6 @@ class Slice:
                 log.error("%s; leases dropped", error)  # the next slice works for the new life
             finally:
                 self._count(worker)
-                self._report()
         return self.totals
 
     def _work(self, worker: Worker, until: float) -> None:
@@ -139,12 +136,6 @@ class Slice:
         if now - self._armed_at > ARM_EVERY:
             self._armed_at = now
             rearm(self._site.knobs.turn_limit)
-            self._report()
-
-    def _report(self) -> None:
-        """Hand on what was counted since the last time."""
-        if self._journal and self._reports:
-            self._journal.tally.send()
 
     def _is_full(self, worker: Worker) -> bool:
         """Whether a fresh work-horse should go on: what a site's own code keeps goes with this one."""
