@@ -51,8 +51,7 @@ class Place:
 
 
 class Slice:
-    """One slice of one worker. `should_stop` is asked before each lease. `report`: what the journal counts is handed to
-    the supervisor, once a second and in the end."""
+    """One slice of one worker. `should_stop` is asked before each lease."""
 
     def __init__(
         self,
