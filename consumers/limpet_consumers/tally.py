@@ -12,6 +12,7 @@ import select
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 MARK = "\x1e"  # begins a report; what prints pages may print it too, so the worker's name, drawn at random, follows
 BUCKETS: Mapping[str, tuple[float, ...]] = {  # upper bounds; the last bucket has none
@@ -19,6 +20,7 @@ BUCKETS: Mapping[str, tuple[float, ...]] = {  # upper bounds; the last bucket ha
     "commit_seconds": (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30),
     "group_pages": (1, 2, 4, 8, 16, 32, 64),
 }
+EVERY = 1.0  # seconds between two reports
 SUM = "sum"  # the label of a histogram's sum; its buckets have their number
 Key = tuple[str, ...]  # name, labels
 
@@ -85,6 +87,25 @@ class Tally:
 
     def _line(self, parts: list[str]) -> bytes:
         return f"{self._mark}[{','.join(parts)}]\n".encode()
+
+
+@contextmanager
+def sending(tally: Tally) -> Iterator[None]:
+    """Send once a second, from a thread of its own: a turn may wait for a slow site; and in the end."""
+    over = threading.Event()
+
+    def run() -> None:
+        while not over.wait(EVERY):
+            tally.send()
+
+    thread = threading.Thread(target=run, name="limpet-tally", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(EVERY)
+        tally.send()
 
 
 def reported(payload: str) -> dict[Key, float]:
