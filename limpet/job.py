@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from limpet_consumers.journal import log as pages
 from limpet_consumers.process import rearm
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.slices import Place, Slice
-from limpet_consumers.tally import Tally
+from limpet_consumers.tally import Tally, sending
 from limpet_store.presence import Presence, Recovery
 
 
@@ -42,11 +43,17 @@ def run_slice(crawl: str) -> dict[str, int]:
         rearm(here.site.knobs.turn_limit)  # a command that hangs in its recovery must not hold this for ever
         recovery.wait()
         logs.about(worker=context.token)
+        journal = _journal(here, context.token)
         slice_ = Slice(
             here.place, here.site, token=context.token, should_stop=context.should_stop,
-            journal=_journal(here, context.token), report=here.metrics,
+            journal=journal,
         )  # fmt: skip
-        return slice_.run(here.site.knobs.slice)
+        with _handed_on(here, journal):
+            return slice_.run(here.site.knobs.slice)
+
+
+def _handed_on(here: Workplace, journal: Journal | None) -> AbstractContextManager[None]:
+    return sending(journal.tally) if here.metrics and journal else nullcontext()
 
 
 def _journal(here: Workplace, token: str) -> Journal | None:
