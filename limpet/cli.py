@@ -185,6 +185,15 @@ def robots_option(command: F) -> F:
     )(command)
 
 
+def drain_option(command: F) -> F:
+    """For those that have workers."""
+    return click.option(
+        "--drain",
+        is_flag=True,
+        help="The first Ctrl-C or SIGTERM lets pages in hand be finished; the next one stops as usual.",
+    )(command)
+
+
 def flags_of(options: dict[str, Any]) -> dict[str, Any]:
     """The place options out of a command's options; sets up logging on the way."""
     logs.set_up(verbose=bool(options.get("verbose")))
@@ -217,6 +226,7 @@ def hush() -> None:
 
 
 __all__ = [
+    "drain_option",
     "flags_of",
     "limpet",
     "main",

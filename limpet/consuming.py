@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 
 from limpet.crawling import Crawl, Wish
 from limpet.engine import Engine
 from limpet_store import rounds
-from limpet_store.errors import FrontierError
 
 REFRESH_EVERY = 1.0  # seconds between two looks for pages that are due again by themselves
 
@@ -18,8 +16,8 @@ class Consume(Crawl):
 
     again = "consume"
 
-    def __init__(self, engine: Engine, *, until_done: bool) -> None:
-        super().__init__(engine, Wish())
+    def __init__(self, engine: Engine, *, until_done: bool, drain: bool = False) -> None:
+        super().__init__(engine, Wish(drain=drain))
         self._until_done = until_done
         self._refresh_at = 0.0
 
@@ -42,8 +40,7 @@ class Consume(Crawl):
         if time.monotonic() < self._refresh_at:
             return
         self._refresh_at = time.monotonic() + REFRESH_EVERY
-        with suppress(FrontierError):  # the next look will tell
-            self._let_refresh()
+        self._let_refresh()
 
     def _round_is_over(self) -> bool:
         """Finish the round if it is open; asked several times a second, so it writes only then."""

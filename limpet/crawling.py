@@ -16,7 +16,7 @@ from limpet_consumers.ways import check_secrets
 from limpet_producer import enqueue
 from limpet_store import refreshing, rounds, sample, standing, summary
 from limpet_store.content import canonical_json, content_hash
-from limpet_store.errors import FrontierError, ServerRefused
+from limpet_store.errors import FrontierError, ServerRefused, StoreUnavailable
 from limpet_store.items import Link
 from limpet_store.message import rfc3339
 from limpet_store.periods import NO_PERIODS
@@ -25,12 +25,13 @@ from limpet_store.store import StoreReborn, wall_ms
 from limpet_store.summary import counted
 
 POLL = 0.05  # seconds the pool is waited for
+DRAIN_SLACK = 10.0  # seconds that a drain may last beyond the longest request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
     """What the user asked for; seconds. `limit` bounds the pages of this run, `max_time` its seconds; `sample` is the
-    share (0 to 1) of the pages that lead no further."""
+    share (0 to 1) of the pages that lead no further; `drain`: the first signal lets what is in hand be finished."""
 
     limit: int | None = None
     sample: float | None = None
@@ -38,6 +39,7 @@ class Wish:
     wait: float = 60.0
     every: float | None = None
     refresh: bool = False
+    drain: bool = False
 
 
 class Crawl:
@@ -51,7 +53,7 @@ class Crawl:
         self.engine = engine
         self.wish = wish
         self.store = engine.store
-        self._stopping = Stopping()
+        self._stopping = Stopping(drain=wish.drain)
         self._last_fence: int | None = None
         self._ending: str | None = None  # why it stops early
         self._look_again = 0.0
@@ -74,7 +76,7 @@ class Crawl:
             return self._report()
         self._explain_wait(ended)
         with self._stopping:
-            if not self._ended():
+            if not self._ended_already():
                 self._work()
         return self._report()
 
@@ -206,12 +208,19 @@ class Crawl:
         progress = Progress(self.store)
         pool.start()
         try:
-            while not self._ended():
+            while not self._stopping:
                 pool.poll(POLL)
-                progress.show()
-                self.store.db.check_file()
-                if self.store.identity() != self.store.source:
-                    pool = self._reborn(pool)
+                if pool.rests():
+                    continue
+                with pool.waits_out():
+                    progress.show()
+                    self.store.db.check_file()
+                    if self.store.identity().store_id != pool.store_id:
+                        pool = self._reborn(pool)
+                    if self._ended():
+                        break
+            if self._stopping and not self._stopping.hurry:
+                self._drain(pool)
         finally:
             self._stop(pool)
             progress.end()
@@ -227,26 +236,42 @@ class Crawl:
         fresh.start()
         return fresh
 
+    def _drain(self, pool: Pool) -> None:
+        """Until the workers have finished what they had leased; not longer than a request may take, and a little."""
+        say("draining: pages in hand are finished, and no others begun (again: stop now)")
+        pool.drain()
+        until = time.monotonic() + self.engine.site.knobs.total_timeout + DRAIN_SLACK
+        while pool.left and not self._stopping.hurry and time.monotonic() < until:
+            pool.poll(POLL)
+
     def _stop(self, pool: Pool) -> None:
-        if self._stopping:
+        if self._stopping.hurry:
             say("stopping: pages in hand are finished or put back (again: at once)")
+            self.engine.hurry()
         pool.stop()
         try:
             self.engine.recover()
-        except (FrontierError, ServerRefused, OSError) as error:
-            say(f"Redis is away ({plain(str(error))}): the frontier is rebuilt by the next run")
+        except (FrontierError, ServerRefused, StoreUnavailable, OSError) as error:
+            say(f"{plain(str(error))}: what is left to tell Redis is told by the next run")
+
+    def _ended_already(self) -> bool:
+        """Whether there is nothing to start workers for."""
+        try:
+            return self._ended()
+        except FrontierError:
+            return False  # which is waited out with a pool
 
     def _ended(self) -> bool:
-        """Whether to stop, and why."""
+        """Whether to stop, and why. Raises FrontierError and StoreUnavailable where it cannot be known now."""
         if self._stopping:
+            return True
+        if self.wish.max_time is not None and time.monotonic() - self._began >= self.wish.max_time:
+            self._ending = f"after {seconds(self.wish.max_time)}, as asked for"
             return True
         if not rounds.pending(self.store):
             return self._finish()
         if self._limit_reached():
             self._ending = f"{counted(self.wish.limit or 0, 'page')}, as asked for"
-            return True
-        if self.wish.max_time is not None and time.monotonic() - self._began >= self.wish.max_time:
-            self._ending = f"after {seconds(self.wish.max_time)}, as asked for"
             return True
         return self._nothing_soon()
 
@@ -258,7 +283,7 @@ class Crawl:
                 return False
             rounds.finish(self.store, self.engine.now())
             self.engine.relay()
-        except (FrontierError, StoreReborn):
+        except StoreReborn:
             return False
         return True
 
@@ -267,7 +292,7 @@ class Crawl:
         is handed down to it; whether there was any."""
         try:
             count = rounds.rest(self.store, self.engine.now())
-        except (FrontierError, StoreReborn):
+        except StoreReborn:
             return True  # the next look will tell
         if count:  # the workers relay it
             say(f"{counted(count, 'page')} left for the end: looked at again")
@@ -284,10 +309,7 @@ class Crawl:
             return False
         began = time.monotonic()
         self._look_again = began + 1.0
-        try:
-            now = self.engine.now()
-        except FrontierError:
-            return False
+        now = self.engine.now()
         due = summary.next_due(self.store, now)
         spent = time.monotonic() - began
         self._look_again = time.monotonic() + max(1.0, 10 * spent)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("limpet")
 
+PATIENT, IMPATIENT = 5.0, 0.5  # seconds to wait for an answer of Redis
+
 
 class Engine:
     """A crawl as a command uses it. Close it (or use `with`) to leave cleanly.
@@ -59,6 +61,7 @@ class Engine:
         )  # fmt: skip
         logs.about(crawl=self.site.name)
         self.totals: Totals | None = None  # where metrics are shown
+        self._redis_timeout = PATIENT
         self._left = ExitStack()
 
     def __enter__(self) -> Self:
@@ -129,10 +132,10 @@ class Engine:
         self._left.callback(user.leave)
         return ensure_server(self.settings.home).url
 
-    def revive_server(self) -> None:
-        """Start the embedded server again if it has died; a server elsewhere is somebody else's care."""
-        if self.embedded:
-            ensure_server(self.settings.home, timeout=1.0)
+    def revive_server(self) -> bool:
+        """Start the embedded server again if it has died; whether that was done. A server elsewhere is somebody else's
+        care."""
+        return self.embedded and ensure_server(self.settings.home, timeout=1.0).started
 
     @cached_property
     def facts(self) -> ServerFacts:
@@ -142,16 +145,22 @@ class Engine:
     @cached_property
     def client(self) -> Redis:
         """A plain client, for RQ's queue."""
-        client = connect(self.server_url)
+        client = connect(self.server_url, timeout=self._redis_timeout)
         self._left.callback(client.close)
         return client
 
     @cached_property
     def server(self) -> Server:
         _ = self.facts  # refuse before anything is written
-        server = Server(self.server_url)
+        server = Server(self.server_url, timeout=self._redis_timeout)
         self._left.callback(server.close)
         return server
+
+    def hurry(self) -> None:
+        """The command is about to end: from now on it waits for Redis no longer than IMPATIENT seconds a call."""
+        for name in {"client", "server"} & self.__dict__.keys():
+            self.__dict__.pop(name).close()
+        self._redis_timeout = IMPATIENT
 
     @property
     def frontier(self) -> Frontier:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from limpet import logs
 from limpet_consumers import worker
 from limpet_consumers.journal import Journal
 from limpet_consumers.journal import log as pages
+from limpet_consumers.outage import Reporter, patiently
 from limpet_consumers.process import rearm
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.slices import Place, Slice
@@ -39,17 +40,31 @@ def run_slice(crawl: str) -> dict[str, int]:
     here, context = workplace, worker.current
     if here is None or context is None or here.place.crawl != crawl:
         raise RuntimeError(f"no worker of {crawl!r}")
-    with Presence(here.home, "horse"), Recovery(here.home) as recovery:
-        rearm(here.site.knobs.turn_limit)  # a command that hangs in its recovery must not hold this for ever
-        recovery.wait()
+    with ExitStack() as left:
+        entering, length = _reporter(context, "place"), here.site.knobs.slice
+        if not patiently(lambda: _enter(here, left), entering, context.should_stop, length):
+            return {}
         logs.about(worker=context.token)
         journal = _journal(here, context.token)
         slice_ = Slice(
-            here.place, here.site, token=context.token, should_stop=context.should_stop,
-            journal=journal,
+            here.place, here.site, token=context.token, should_stop=context.should_stop, draining=context.draining,
+            journal=journal, tell=_reporter(context, "slice"),
         )  # fmt: skip
         with _handed_on(here, journal):
-            return slice_.run(here.site.knobs.slice)
+            return slice_.run(length)
+
+
+def _enter(here: Workplace, left: ExitStack) -> None:
+    """Show that this horse is there, and wait for a recovery that is under way."""
+    rearm(here.site.knobs.turn_limit)  # a command that hangs in its recovery must not hold this for ever
+    with ExitStack() as entered:
+        entered.enter_context(Presence(here.home, "horse"))
+        entered.enter_context(Recovery(here.home)).wait()
+        left.enter_context(entered.pop_all())
+
+
+def _reporter(context: worker.SliceContext, who: str) -> Reporter:
+    return Reporter(context.token.partition("/")[0], who)
 
 
 def _handed_on(here: Workplace, journal: Journal | None) -> AbstractContextManager[None]:

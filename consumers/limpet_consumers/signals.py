@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-STOP_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
+DRAIN = signal.SIGUSR1  # "finish what you have leased and take nothing more"
+STOP_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, DRAIN})
 
 
 class StopFlag:
@@ -29,7 +30,7 @@ class StopFlag:
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Hold back SIGTERM and SIGINT; what arrived meanwhile is delivered at the end.
+    """Hold back what asks to stop; what arrived meanwhile is delivered at the end.
 
     A child forked inside inherits the hold: it calls `let_through` once its own handlers are in place.
     """
@@ -41,5 +42,5 @@ def held_back() -> Iterator[None]:
 
 
 def let_through() -> None:
-    """Deliver SIGTERM and SIGINT from now on."""
+    """Deliver what asks to stop from now on."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)

@@ -1,7 +1,7 @@
 """A slice: work on one crawl for a while. It opens its own ports, takes turns, and leaves them clean.
 
 It ends when its time is over, when it has done or holds enough, when nothing is pending, or when it is told to stop.
-Trouble with Redis or the store is waited out with back-off, said once; whatever else goes wrong ends the process (R-6).
+Trouble with Redis or the store is waited out with back-off (`outage`); whatever else goes wrong ends the process (R-6).
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from limpet_consumers.clock import boot_seconds
 from limpet_consumers.held import Renewer
 from limpet_consumers.http import Http
 from limpet_consumers.journal import Journal
+from limpet_consumers.outage import REDIS, STORE, Backoff, Tell, in_words, on_its_own, what_fails
 from limpet_consumers.process import disarm, rearm, resident
 from limpet_consumers.runtime import SiteRuntime
 from limpet_consumers.turn import Worker
 from limpet_consumers.ways import way_of
 from limpet_store import net, rounds
-from limpet_store.errors import FrontierError, LimpetError, StoreUnavailable
+from limpet_store.errors import FrontierError, StoreUnavailable
 from limpet_store.feeder import feed
 from limpet_store.frontier import Frontier
 from limpet_store.server import Server
@@ -31,7 +32,7 @@ from limpet_store.witness import Witness
 
 log = logging.getLogger("limpet.slice")
 
-BACKOFF_FIRST, BACKOFF_LONGEST = 1.0, 60.0  # seconds
+TROUBLE = (FrontierError, StoreUnavailable, OSError)  # of which some may pass: see `what_fails`
 IDLE_LEAST, IDLE_LONGEST = 0.005, 0.25  # seconds between two looks at a frontier that has nothing now
 ARM_EVERY = 1.0  # seconds between two signs of life for the watchdog
 WEIGH_EVERY = 1.0  # seconds between two looks at how much memory this process holds
@@ -51,7 +52,8 @@ class Place:
 
 
 class Slice:
-    """One slice of one worker. `should_stop` is asked before each lease."""
+    """One slice of one worker. `should_stop` is asked before each lease; `draining` too: what is leased then is
+    finished. `tell` hears of trouble that is waited out."""
 
     def __init__(
         self,
@@ -60,43 +62,63 @@ class Slice:
         *,
         token: str,
         should_stop: Callable[[], bool] = lambda: False,
+        draining: Callable[[], bool] = lambda: False,
         nobody_works: Callable[[], bool] = lambda: False,
         http: Http | None = None,
         journal: Journal | None = None,
+        tell: Tell | None = None,
     ) -> None:
         self._place = place
         self._site = site
         self._token = token
         self._should_stop = should_stop
+        self._draining = draining
         self._nobody_works = nobody_works
         self._http = http
         self._journal = journal
         self._pause = Event()
-        self._backoff = BACKOFF_FIRST
+        self._tell = tell or on_its_own(log.warning)
+        self._backoff = Backoff()
+        self._troubled = {REDIS, STORE}  # for all that is known: an earlier slice may have been
         self._netted_at = self._fed_at = self._armed_at = 0.0
         self._weighed_at = boot_seconds()
         self.totals: dict[str, int] = {}
 
     def run(self, seconds: float) -> dict[str, int]:
         """Take turns for so many seconds; returns what was done, by name."""
+        until = boot_seconds() + seconds
         with ExitStack() as left:
             http = self._http or left.enter_context(closing(way_of(self._site)))
-            store = Store.open(self._place.store, self._place.crawl, create=False)
-            left.callback(store.close)
-            worker = self._open(store, http, left)
+            worker = self._begin(http, left, until)
+            if worker is None:
+                return self.totals
             try:
-                self._work(worker, worker.clock.boot() + seconds)
+                self._work(worker, until)
             except StoreReborn as error:
                 log.error("%s; leases dropped", error)  # the next slice works for the new life
             finally:
                 self._count(worker)
         return self.totals
 
+    def _begin(self, http: Http, left: ExitStack, until: float) -> Worker | None:
+        """Its worker, with all ports open; None when the store could not be opened in time."""
+        while boot_seconds() < until and not self._should_stop():
+            with ExitStack() as opened:
+                try:
+                    store = Store.open(self._place.store, self._place.crawl, create=False)
+                    opened.callback(store.close)
+                    worker = self._open(store, http, opened)
+                except TROUBLE as error:
+                    self._wait_out(error)
+                else:
+                    left.enter_context(opened.pop_all())
+                    return worker
+        return None
+
     def _work(self, worker: Worker, until: float) -> None:
-        while worker.clock.boot() < until and not self._should_stop() and not self._done(worker):
+        while worker.clock.boot() < until and not self._should_stop() and not self._draining():
             self._alive()
-            self._turn(worker)
-            if self._is_full(worker):
+            if not self._turn(worker) or self._is_full(worker):
                 break
         self._leave(worker)
 
@@ -149,25 +171,42 @@ class Slice:
         log.info("a work-horse held %d MB: the next slice begins with a fresh one", held // MB)
         return True
 
-    def _turn(self, worker: Worker) -> None:
+    def _turn(self, worker: Worker) -> bool:
+        """One turn, whatever it runs into; False when all is done."""
+        answers, commits = worker.progress.answers, worker.progress.commits
         try:
+            if self._done(worker):
+                return False
             busy = worker.turn()
             self._feed(worker)
             if not busy:
                 self._idle(worker)
-            self._backoff = BACKOFF_FIRST
-        except (FrontierError, StoreUnavailable) as error:
+        except TROUBLE as error:
             self._wait_out(error)
+            return True
+        self._backoff.over()
+        if self._troubled:
+            self._well(REDIS, worker.progress.answers > answers)
+            self._well(STORE, worker.progress.commits > commits)
+        return True
 
-    def _wait_out(self, error: LimpetError) -> None:
-        if self._backoff == BACKOFF_FIRST:
-            log.warning("waiting: %s", error)
-        until, step = self._backoff, 0.2
-        while until > 0 and not self._should_stop():
+    def _well(self, what: str, so: bool) -> None:
+        """Say that work goes on. Of what nothing was asked nothing is known."""
+        if so and what in self._troubled:
+            self._troubled.discard(what)
+            self._tell(what, None)
+
+    def _wait_out(self, error: Exception) -> None:
+        """Say what the trouble is, and wait before the next try. Raises what will not pass."""
+        what = what_fails(error)
+        if what is None:
+            raise error
+        self._troubled.add(what)
+        self._tell(what, in_words(error))
+        until, step = boot_seconds() + self._backoff(), 0.2
+        while boot_seconds() < until and not self._should_stop():
             self._pause.wait(step)
-            until -= step
             self._alive()
-        self._backoff = min(2 * self._backoff, BACKOFF_LONGEST)
 
     def _feed(self, worker: Worker) -> None:
         """See to the horizon, busy or not: beyond it no retry is let in."""
@@ -201,14 +240,17 @@ class Slice:
     def _leave(self, worker: Worker) -> None:
         """Finish what is in flight, unless told to stop; commit what is finished, put back what is not."""
         until = worker.clock.boot() + self._site.knobs.total_timeout
-        try:
-            while worker.in_hand() and not self._should_stop() and worker.clock.boot() < until:
-                self._alive()
+        while worker.in_hand() and not self._should_stop() and worker.clock.boot() < until:
+            self._alive()
+            try:
                 worker.turn(take=False)
+            except TROUBLE as error:
+                self._wait_out(error)
+        try:
             worker.put_back()
             worker.frontier.note_pace(worker.threads)
         except (FrontierError, StoreUnavailable) as error:
-            log.warning("left without putting back: %s", error)  # the leases lapse
+            log.info("left without putting back: %s", error)  # the leases lapse
 
     def _count(self, worker: Worker) -> None:
         for name, value in asdict(worker.progress).items():

@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
+from limpet_consumers.signals import DRAIN
 from limpet_consumers.tally import mark_of
 from limpet_store.errors import LimpetError
 
@@ -187,16 +188,29 @@ class Supervisor:
         self.start()
         return len(dead)
 
+    def drain(self) -> None:
+        """Ask all workers to end when they have finished what they have leased; `poll` until none is `left`, then
+        `stop`."""
+        self._let_go(DRAIN)
+
+    @property
+    def left(self) -> int:
+        """Workers of which anything is left, those that were asked to end included."""
+        return len(self._running) + len(self._leaving)
+
+    def _let_go(self, sig: signal.Signals) -> None:
+        self._wanted = 0
+        self._leaving += self._running
+        self._running = []
+        for process in self._leaving:
+            process.send(sig)
+
     def stop(self, timeout: float = 5.0) -> bool:
         """End all workers: ask, wait up to `timeout` seconds, kill. Whether nothing had to be killed.
 
         Every worker and every work-horse is gone afterwards, and `on_worker_death` was called for each.
         """
-        asked = self._running
-        self._leaving += self._running
-        self._running = []
-        for process in asked:
-            process.send(signal.SIGTERM)
+        self._let_go(signal.SIGTERM)
         if self._wait_until_buried(timeout):
             return True
         for process in self._leaving:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import redis
@@ -14,34 +14,48 @@ from rq.serializers import JSONSerializer
 
 from limpet_consumers.allow import Refusal, inspect, inspect_id
 from limpet_consumers.tickets import Tickets
+from limpet_store.complaints import complaint
 
 log = logging.getLogger("limpet.worker")
 
 
+class NotNow(Exception):
+    """Redis gives out no tickets now; the text says why."""
+
+
 class TicketQueue(Queue):
-    """An RQ queue behind the allow-list. Make it with `of`.
+    """An RQ queue behind the allow-list. Make it with `of`; `answered` is called when Redis answered a wait.
 
     Each job is made of the very bytes that were inspected: nobody can exchange them in between.
     """
 
     tickets: Tickets
+    answered: Callable[[], None]
 
     @classmethod
-    def of(cls, tickets: Tickets) -> TicketQueue:
+    def of(cls, tickets: Tickets, answered: Callable[[], None] = lambda: None) -> TicketQueue:
         queue = cls(tickets.queue_name, connection=tickets.client, serializer=JSONSerializer)
         queue.tickets = tickets
+        queue.answered = answered
         return queue
 
     @classmethod
     def dequeue_any(
         cls, queues: Iterable[Queue], timeout: int | None, *args: Any, **kwargs: Any
     ) -> tuple[Job, Queue] | None:
-        """RQ's verb, for exactly one queue of this class: waits up to `timeout` seconds, None not at all."""
+        """RQ's verb, for exactly one queue of this class: waits up to `timeout` seconds, None not at all.
+
+        Raises NotNow, which RQ lets through: of Redis's errors it waits for some, with a line each time, and dies of
+        the others.
+        """
         (queue,) = queues
         assert isinstance(queue, TicketQueue)
-        while (job_id := queue._pop(timeout)) is not None:
-            if (job := queue._admit(job_id)) is not None:
-                return job, queue
+        try:
+            while (job_id := queue._pop(timeout)) is not None:
+                if (job := queue._admit(job_id)) is not None:
+                    return job, queue
+        except redis.exceptions.RedisError as error:
+            raise NotNow(complaint(error)) from error
         return None
 
     def _pop(self, timeout: int | None) -> bytes | None:
@@ -49,6 +63,7 @@ class TicketQueue(Queue):
         if timeout is None:
             return cast(bytes | None, self.connection.lpop(self.key))
         reply = self.connection.blpop([self.key], timeout)
+        self.answered()
         if reply is None:
             raise DequeueTimeout(timeout, [self.key])
         return cast(bytes, reply[1])

@@ -12,6 +12,7 @@ import random
 import secrets
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from limpet_consumers.clock import FrontierClock
@@ -27,7 +28,7 @@ from limpet_consumers.turnstile import Turnstile
 from limpet_store import attempts, sample
 from limpet_store.admission import HostRules
 from limpet_store.attempts import Attempt, Lease
-from limpet_store.errors import FrontierError, StoreError
+from limpet_store.errors import FrontierError, StoreError, StoreUnavailable
 from limpet_store.frontier import MOST_SLACK, CursorMissing, Frontier
 from limpet_store.outcome import Kind, Limits, Outcome
 from limpet_store.rebuild import rebuild
@@ -46,8 +47,11 @@ SCOPE_EVERY = 1.0  # seconds
 
 @dataclass(slots=True)
 class Progress:
-    """What a worker has done so far. `next_at` is when the frontier has something next (ms), None: nothing."""
+    """What a worker has done so far: `answers` to lease calls, `commits` of turns, and so on. `next_at` is when the
+    frontier has something next (ms), None: nothing."""
 
+    answers: int = 0
+    commits: int = 0
     leased: int = 0
     outcomes: int = 0
     refused: int = 0
@@ -123,10 +127,10 @@ class Worker:
         """One turn; False when there was nothing to do. `take` False finishes what is in hand and leases nothing.
 
         Raises FrontierUnavailable after having committed what was finished; StoreUnavailable and StoreReborn
-        leave everything to be leased again.
+        leave everything to be leased again, but for what was committed and could not be relayed.
         """
         self.held.check()
-        trouble: FrontierError | None = None
+        trouble: Exception | None = None
         leases: list[Lease] = []
         try:
             leases = self._lease() if take else []
@@ -136,8 +140,8 @@ class Worker:
         started = self._attempted(leases)
         try:
             self.relay()
-        except FrontierError as error:
-            trouble = trouble or error
+        except (FrontierError, StoreUnavailable, OSError) as error:
+            trouble = trouble or error  # what was attempted is begun all the same
         self._settle_login()
         self._inflight.start(started)
         self._finished = self._inflight.collect()
@@ -150,7 +154,7 @@ class Worker:
         """The transaction; when the store fails, what was just leased is given back."""
         try:
             return self._transact(leases)
-        except StoreError:
+        except (StoreError, OSError):
             self.held.drop(lease.page for lease in leases)
             self._give_back(leases)
             raise
@@ -178,6 +182,7 @@ class Worker:
             built = self.rebuild(error.drop)
             self.progress.next_at = self.clock.now() if built else None  # another builds it: no hurry
             return []
+        self.progress.answers += 1
         self.clock.told(reply.now)
         self.progress.next_at = reply.next_at
         # A page of which this worker has lost the lease but not the request comes back to others, not to itself.
@@ -210,6 +215,7 @@ class Worker:
         )
         if self._journal:
             self._journal.settled(self._finished, result, self.clock.boot() - began)
+        self.progress.commits += 1
         over = [outcome.attempt.page.id for outcome in self._finished]
         self._in_hand.difference_update(over)
         self.held.drop(over)
@@ -235,8 +241,10 @@ class Worker:
         widened = any(o.kind is Kind.ALIAS for o in self._finished)
         matters = any(attempt.page.kind != "page" for attempt in started)
         if now - self._scoped_at > SCOPE_EVERY or widened or matters:
-            self._scope.reload()
-            self._scoped_at = now
+            # What was begun goes on: a page that is read in too small a scope is read again.
+            with suppress(StoreUnavailable):
+                self._scope.reload()
+                self._scoped_at = now
 
     def _give_back(self, leases: list[Lease]) -> None:
         try:

@@ -7,6 +7,7 @@ than by returning it says so, for the leases under that token to be released at 
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import os
 import signal
@@ -23,51 +24,78 @@ from rq import Queue, Worker
 from rq.exceptions import InvalidJobOperation, StopRequested
 from rq.job import Job
 from rq.serializers import JSONSerializer
+from rq.timeouts import JobTimeoutException, UnixSignalDeathPenalty
 from rq.utils import now as utc_now
 from rq.worker import WorkerStatus
 
+from limpet_consumers.outage import REDIS, Backoff, Tell, on_its_own
 from limpet_consumers.process import die_with_parent, orphaned
-from limpet_consumers.signals import StopFlag, held_back, let_through
-from limpet_consumers.ticket_queue import TicketQueue
+from limpet_consumers.signals import DRAIN, StopFlag, held_back, let_through
+from limpet_consumers.ticket_queue import NotNow, TicketQueue
 from limpet_consumers.tickets import Tickets
+from limpet_store.complaints import complaint
 
 WORKER_TTL = 20  # seconds; RQ waits for a ticket for 15 less, then says again that the worker lives
 SIGN_OF_LIFE = 5  # seconds between two signs of life of a running slice
 SWEEP = 60.0  # seconds
 MANY = 3  # slices in a row that gave up: then the worker waits before the next
 LONGEST_CALM = 60.0  # seconds
+BIRTH, TICKETS, SLICES = "birth", "tickets", "slices"  # what a worker needs Redis for
 
 log = logging.getLogger("limpet.worker")
-
-AWAY = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError)
 
 
 @dataclass(frozen=True, slots=True)
 class SliceContext:
-    """What a slice knows of its worker: its token, and whether it is to end (ask before each lease)."""
+    """What a slice knows of its worker: its token, and whether it is to end (ask before each lease): at once, or
+    when what it has leased is finished."""
 
     token: str
     should_stop: Callable[[], bool]
+    draining: Callable[[], bool] = lambda: False
 
 
 # Set before each fork, so that the horse finds its own; None outside of a worker.
 current: SliceContext | None = None
 
 
+class TimeLimit(UnixSignalDeathPenalty):
+    """RQ's time limits. A slice that is over its own ends with its process: an exception could come in the middle of
+    anything, and a site's `except Exception` would swallow it."""
+
+    def handle_death_penalty(self, signum: int, frame: FrameType | None) -> None:
+        if self._exception is JobTimeoutException:
+            faulthandler.dump_traceback()
+            os._exit(1)
+        super().handle_death_penalty(signum, frame)  # type: ignore[no-untyped-call]
+
+
 class SliceWorker(Worker):
     """A fork worker for one crawl's tickets.
 
     `on_horse_death(token)` is called after a work-horse ended otherwise than by returning from its slice; the
-    slice may hold nothing any more. `name` must never have been used before: tokens are made of it.
+    slice may hold nothing any more. `name` must never have been used before: tokens are made of it. `tell` hears of a
+    Redis in trouble, which is waited for however long it takes.
     """
 
+    death_penalty_class = TimeLimit
+
     def __init__(
-        self, tickets: Tickets, name: str, *, parent: int, on_horse_death: Callable[[str], None]
+        self,
+        tickets: Tickets,
+        name: str,
+        *,
+        parent: int,
+        on_horse_death: Callable[[str], None],
+        tell: Tell | None = None,
     ) -> None:
         self.tickets = tickets
         self._parent = parent
         self._on_horse_death = on_horse_death
-        self._stopping = StopFlag()
+        self._tell = tell or on_its_own(log.warning)
+        self._backoff = Backoff()
+        self._troubled: set[str] = set()  # what Redis does not do for it now
+        self._stopping, self._draining = StopFlag(), StopFlag()
         self._waiting = False
         self._slices = 0
         self._gave_up = 0  # slices in a row that ended by themselves, and badly
@@ -75,7 +103,7 @@ class SliceWorker(Worker):
         self._swept_at = float("-inf")
         _hush_rq()
         super().__init__(
-            [TicketQueue.of(tickets)],
+            [TicketQueue.of(tickets, lambda: self._well(TICKETS))],
             name=name,
             connection=tickets.client,
             queue_class=TicketQueue,
@@ -89,17 +117,45 @@ class SliceWorker(Worker):
 
     @property
     def stopping(self) -> bool:
-        """Whether a warm stop was asked for."""
-        return bool(self._stopping)
+        """Whether it was asked to end."""
+        return bool(self._stopping) or bool(self._draining)
 
     # -- life: register, say so, leave
 
     def bootstrap(self, *args: Any, **kwargs: Any) -> None:
-        """Register; no log handlers of RQ's, and no listening for commands: a thread makes forks unsafe."""
-        self._install_signal_handlers()  # type: ignore[no-untyped-call]  # who sees that this worker is there may stop it
-        self.register_birth()  # type: ignore[no-untyped-call]
+        """Register; no log handlers of RQ's, and no listening for commands: a thread makes forks unsafe.
+
+        Raises StopRequested when it was told to stop before Redis took its name.
+        """
+        self._install_signal_handlers()  # who sees that this worker is there may stop it
+        while not self._registered():
+            self._rest(self._backoff())
+            if self.stopping:
+                raise StopRequested
         self.set_state(WorkerStatus.STARTED)
-        self.tickets.touch_worker(self.name)
+
+    def _registered(self) -> bool:
+        try:
+            # Of an earlier try whose reply was lost: nobody else has this name.
+            self.connection.delete(self.key)
+            self.register_birth()  # type: ignore[no-untyped-call]
+            self.tickets.touch_worker(self.name)
+        except redis.exceptions.RedisError as error:
+            self._trouble(BIRTH, complaint(error))
+            return False
+        self._well(BIRTH)
+        return True
+
+    def _trouble(self, what: str, text: str) -> None:
+        self._troubled.add(what)
+        self._tell(REDIS, text)
+
+    def _well(self, what: str) -> None:
+        if what in self._troubled:
+            self._troubled.discard(what)
+            if not self._troubled:
+                self._backoff.over()
+                self._tell(REDIS, None)
 
     def run_maintenance_tasks(self) -> None:
         """Say that this worker lives; once a minute sweep RQ's sets."""
@@ -144,26 +200,33 @@ class SliceWorker(Worker):
     # -- one slice
 
     def dequeue_job_and_maintain_ttl(self, *args: Any, **kwargs: Any) -> tuple[Job, Queue] | None:
-        """RQ's verb; a stop interrupts it."""
-        self._waiting = True
-        try:
-            if self._stopping:
-                raise StopRequested
-            return super().dequeue_job_and_maintain_ttl(*args, **kwargs)
-        finally:
-            self._waiting = False
+        """RQ's verb; a stop interrupts it, and no trouble of Redis's ends it."""
+        while True:
+            self._waiting = True
+            try:
+                if self.stopping:
+                    raise StopRequested
+                return super().dequeue_job_and_maintain_ttl(*args, **kwargs)
+            except NotNow as error:
+                self._trouble(TICKETS, str(error))
+            finally:
+                self._waiting = False
+            self._rest(self._backoff())
 
     def execute_job(self, job: Job, queue: Queue) -> None:
         """Fork a work-horse for one slice, wait for it, report it if it died."""
         global current
         self._slices += 1
         token = f"{self.name}/{self._slices}"
-        current = SliceContext(token, self._should_stop(os.getpid()))
+        current = SliceContext(token, self._should_stop(os.getpid()), self._draining.__bool__)
         self._horse_ended_with = None
         try:
-            with self._or_not(f"slice {token} without Redis"):
-                self.tickets.touch_slice(token)
-                super().execute_job(job, queue)
+            self.tickets.touch_slice(token)
+            super().execute_job(job, queue)
+            self._well(SLICES)
+        except redis.exceptions.RedisError as error:  # its ticket is gone: the supervisor makes another
+            self._trouble(SLICES, complaint(error))
+            self._rest(self._backoff())
         finally:
             if self._horse_ended_with is not None:
                 self._slice_ended(token)
@@ -188,13 +251,18 @@ class SliceWorker(Worker):
     def _calm_down(self, seconds: float) -> None:
         """Wait before the next slice, saying that the worker lives; a stop interrupts it."""
         log.warning("%d slices in a row failed; the next one in %.0f s", self._gave_up, seconds)
+        self._rest(seconds)
+
+    def _rest(self, seconds: float) -> None:
+        """Wait, saying that the worker lives; a stop ends it."""
         self._waiting = True
         try:
             until = time.monotonic() + seconds
-            while not self._stopping and (left := until - time.monotonic()) > 0:
+            while not self.stopping and (left := until - time.monotonic()) > 0:
                 time.sleep(min(left, SIGN_OF_LIFE))
-                with self._or_not("no sign of life"):
-                    self.tickets.touch_worker(self.name)
+                if not self._troubled:
+                    with self._or_not("no sign of life"):
+                        self.tickets.touch_worker(self.name)
         finally:
             self._waiting = False
 
@@ -227,6 +295,7 @@ class SliceWorker(Worker):
         assert self.pid is not None
         die_with_parent(self.pid)
         signal.signal(signal.SIGTERM, self._stopping.handle)
+        signal.signal(DRAIN, self._draining.handle)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         let_through()
 
@@ -259,6 +328,19 @@ class SliceWorker(Worker):
             log.info("worker %s: %s", self.name, error)
 
     # -- stopping
+
+    def _install_signal_handlers(self) -> None:
+        super()._install_signal_handlers()  # type: ignore[no-untyped-call]
+        signal.signal(DRAIN, self.request_drain)
+
+    def request_drain(self, signum: int, frame: FrameType | None) -> None:
+        """No more tickets; the running slice finishes what it has leased."""
+        self._draining.set()
+        self._stop_requested = True
+        if self.horse_pid:
+            self._signal_horse(DRAIN)
+        if self._waiting:
+            raise StopRequested
 
     def request_stop(self, signum: int, frame: FrameType | None) -> None:
         """First signal: no more tickets, the running slice ends by itself. The next one ends all at once."""
@@ -297,7 +379,9 @@ def _hush_rq() -> None:
 
 
 def _in_a_line(record: logging.LogRecord) -> bool:
-    """A Redis that is away or full needs no traceback."""
+    """A Redis that is away or full needs no traceback, nor a line each time that it is tried again."""
+    if record.getMessage().endswith("seconds..."):
+        return False
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, redis.exceptions.RedisError):
         record.msg, record.args, record.exc_info = "%s: %s", (record.getMessage(), error), None

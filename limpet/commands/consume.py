@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from limpet.cli import flags_of, metrics_options, place_options, robots_option, site_argument
+from limpet.cli import drain_option, flags_of, metrics_options, place_options, robots_option, site_argument
 from limpet.consuming import Consume
 from limpet.engine import Engine
 
@@ -23,9 +23,10 @@ from limpet.engine import Engine
     "--until-done", is_flag=True, help="End when nothing is left to do, with the exit codes of crawl."
 )
 @metrics_options
+@drain_option
 @robots_option
 @place_options
-def command(site_file: Path, workers: int | None, until_done: bool, **options: Any) -> int:
+def command(site_file: Path, workers: int | None, until_done: bool, drain: bool, **options: Any) -> int:
     """Work on the crawl of SITE with a pool of workers, beside others that reach the same Redis and store.
 
     The store is a file, so these are on one machine, in one container or several.
@@ -34,4 +35,4 @@ def command(site_file: Path, workers: int | None, until_done: bool, **options: A
     stopped (Ctrl-C or SIGTERM: pages in hand are finished or put back).
     """
     with Engine(site_file, flags_of(options) | {"workers": workers}) as engine:
-        return Consume(engine, until_done=until_done).run()
+        return Consume(engine, until_done=until_done, drain=drain).run()

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from limpet.cli import flags_of, metrics_options, place_options, robots_option, site_argument
+from limpet.cli import drain_option, flags_of, metrics_options, place_options, robots_option, site_argument
 from limpet.crawling import Crawl, Wish
 from limpet.durations import Duration, Share
 from limpet.engine import Engine
@@ -45,6 +45,7 @@ from limpet.engine import Engine
 )
 @click.option("--refresh", is_flag=True, help="Start a new round now.")
 @metrics_options
+@drain_option
 @robots_option
 @place_options
 def command(
@@ -56,6 +57,7 @@ def command(
     wait: float,
     every: float | None,
     refresh: bool,
+    drain: bool,
     **options: Any,
 ) -> int:
     """Crawl the site of SITE with a pool of workers.
@@ -66,6 +68,6 @@ def command(
     flags = flags_of(options) | {"workers": workers}
     with Engine(site_file, flags) as engine:
         wish = Wish(
-            limit=limit, sample=sample, max_time=max_time, wait=wait, every=every, refresh=refresh
+            limit=limit, sample=sample, max_time=max_time, wait=wait, every=every, refresh=refresh, drain=drain
         )  # fmt: skip
         return Crawl(engine, wish).run()

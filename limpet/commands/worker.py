@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from limpet import job, logs, lost
 from limpet.cli import flags_of, place_options, robots_option, site_argument
 from limpet.engine import Engine
 from limpet_consumers.entry import run_worker
+from limpet_consumers.outage import Reporter, patiently
 from limpet_consumers.process import die_with_parent
 from limpet_consumers.slices import Place
 from limpet_store.errors import FrontierError
@@ -65,5 +67,9 @@ def command(
             metrics,
         )
 
-    with Presence(chosen.home, "worker"):
-        return run_worker(url, site.name, store_id, name, parent=parent, on_horse_death=bury, prepare=prepare)
+    with ExitStack() as left:
+        patiently(lambda: left.enter_context(Presence(chosen.home, "worker")), Reporter(name, "place"))
+        return run_worker(
+            url, site.name, store_id, name, parent=parent, on_horse_death=bury, prepare=prepare,
+            tell=Reporter(name, "tickets"),
+        )  # fmt: skip

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from limpet_store.errors import StoreError, StoreTooNew, StoreUnavailable, UsageError, WrongProcess
+from limpet_store.presence import wait_lock
 
 try:  # the wheel bundles a library with the WAL fix; where there is no wheel, the standard library's serves
     import pysqlite3.dbapi2 as sqlite
@@ -28,6 +29,7 @@ SQLITE: tuple[int, ...] = sqlite.sqlite_version_info  # the library's version
 BUNDLED = sqlite is not stdlib_sqlite  # whether the library came with the wheel
 SCHEMA_VERSION = 4
 BUSY_DEADLINE = 30.0  # seconds; a COMMIT that is only "not yet" is repeated for so long
+BUSY_TIMEOUT = 10.0  # seconds that any other statement waits for a lock of somebody else's
 APPLICATION_ID = 0x6C696D70  # "limp", in the header of the file
 HAS_META = "SELECT 1 FROM sqlite_master WHERE name = 'meta'"
 META = """INSERT INTO meta (id, schema, canonicaliser, crawl, store_id, epoch, life, fence, pruned)
@@ -69,6 +71,7 @@ class Database:
         self._owner = (os.getpid(), threading.get_ident())
         self._lock = -1
         self.in_transaction = False
+        self._hurry: float | None = None
         self._connection: Any = None
         try:
             self._connect()
@@ -91,7 +94,7 @@ class Database:
         """The connection; opened again after an error that left the last one in an unknown state."""
         if self._connection is None:
             try:
-                self._connection = _opened(self.path)
+                self._connection = _opened(self.path, self._hurry or BUSY_TIMEOUT)
             except sqlite.Error as error:
                 raise mapped(error, self.path) from error
         return self._connection
@@ -107,11 +110,23 @@ class Database:
             # A file of its own, opened here and never inherited: an flock is shared over a fork. Readers need none.
             name = self.path.with_name(self.path.name + ".lock")
             self._lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._take_lock()
         try:
             yield
         finally:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+    def _take_lock(self) -> None:
+        if self._hurry is None:
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+        elif not wait_lock(self._lock, fcntl.LOCK_EX, self._hurry):
+            raise StoreUnavailable(f"{self.path}: others have been writing for {self._hurry:.0f} s")
+
+    def hurry(self, seconds: float) -> None:
+        """From now on wait for no lock longer than this, out of turn: for one who must not be held up."""
+        self._hurry = seconds
+        if self._connection is not None:
+            self._connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
     def _mine(self) -> None:
         if self._owner != (os.getpid(), threading.get_ident()):
@@ -207,8 +222,8 @@ class Database:
             self._lock = -1
 
 
-def _opened(path: Path) -> Any:
-    connection = sqlite.connect(str(path), isolation_level=None, timeout=BUSY_DEADLINE, cached_statements=256)
+def _opened(path: Path, timeout: float) -> Any:
+    connection = sqlite.connect(str(path), isolation_level=None, timeout=timeout, cached_statements=256)
     try:
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA fullfsync=ON")  # macOS: else a sync does not reach the disk

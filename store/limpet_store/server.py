@@ -17,24 +17,14 @@ from urllib.parse import urlsplit
 import redis
 from redis.backoff import NoBackoff
 from redis.connection import parse_url
-from redis.exceptions import (
-    AuthenticationError,
-    MasterDownError,
-    NoScriptError,
-    OutOfMemoryError,
-    ReadOnlyError,
-    RedisError,
-    ResponseError,
-)
+from redis.exceptions import AuthenticationError, NoScriptError, RedisError
 from redis.retry import Retry
 
+from limpet_store.complaints import complaint, passes
 from limpet_store.errors import FrontierError, FrontierUnavailable, ServerRefused, WrongProcess
 
 OLDEST = {"redis": (7, 0), "valkey": (7, 2)}
 TWIN = "twin"  # the run_id of a fakeredis, which has none
-
-_NOT_NOW = (OutOfMemoryError, ReadOnlyError, MasterDownError)
-_NOT_NOW_WORDS = ("BUSY ", "MISCONF ", "NOREPLICAS ")  # the same, without a class of their own in redis-py
 
 
 def connect(url: str, *, timeout: float = 5.0) -> redis.Redis:
@@ -218,7 +208,7 @@ class Server:
             try:
                 fresh = self._make()
             except (RedisError, OSError) as error:
-                raise FrontierUnavailable(f"Redis: {error}") from error
+                raise FrontierUnavailable(complaint(error)) from error
             if not self._twin:
                 self._run_id = _run_id(_exchange(fresh, ("INFO", "server")))
             return fresh
@@ -247,12 +237,9 @@ def _exchange(connection: Any, words: Sequence[bytes | str | int]) -> Any:
         return connection.read_response(disable_decoding=True)
     except NoScriptError:
         raise
-    except ResponseError as error:
-        if not isinstance(error, _NOT_NOW) and not str(error).startswith(_NOT_NOW_WORDS):
-            raise FrontierError(f"Redis: {error}") from error
-        raise FrontierUnavailable(f"Redis: {error}") from error
     except (RedisError, OSError) as error:
-        raise FrontierUnavailable(f"Redis: {error}") from error
+        kind = FrontierUnavailable if passes(error) else FrontierError
+        raise kind(complaint(error)) from error
 
 
 def _pack(words: Sequence[bytes | str | int]) -> bytes:

@@ -636,7 +636,7 @@ def test_each_pattern_of_a_handler_has_its_own_period() -> None:
 
 @pytest.mark.parametrize("wrong", ["", "h", "0", "-1h", "1x", True, 0.5, "400d", [1], "nan"])
 def test_a_refresh_period_that_is_none_is_refused(wrong: Any) -> None:
-    with pytest.raises(SiteError, match="refresh .*1 s to a year"):
+    with pytest.raises(SiteError, match=r"refresh .*1 s to a year"):
         Site("t", SEEDS).page("/p/{n}", refresh=wrong)
 
 
