@@ -22,9 +22,7 @@ NOBODY = "-"  # a nonce that no lease has
 ITEMS = 500  # at most so many page moves or messages in one outbox row
 ARITY = {"n": 6, "k": 4, "p": 6, "r": 6, "h": 8, "s": 3, "f": 2}
 SHIFT_PER_PRIORITY = 3_600_000  # a page of priority 1 sorts an hour earlier among the due ones
-LOWEST = (
-    -24
-)  # a priority below is worth as much: all due pages go back by so many hours (HEAD in _common.lua)
+LOWEST = -24  # a priority below is worth as much: all due pages go back by so many hours, HEAD in _common.lua
 HIGHEST = 100_000  # and one above: no score is below 0
 
 
