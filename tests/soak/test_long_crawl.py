@@ -34,6 +34,8 @@ def test_a_work_horse_that_reads_fifty_thousand_pages_holds_no_more_than_after_f
 def test_the_ruler_sees_what_grows() -> None:
     begun, tenth, steady = (sample(0), sample(100, cpu=1.0), sample(200, cpu=2.05))
     assert ruler().problems([begun, tenth, steady]) == []
+    slow_machine = sample(200, cpu=2.6, yardstick=0.003)
+    assert ruler().problems([begun, tenth, slow_machine]) == []
     grown = sample(200, cpu=2.2, redis=21_000_000, worker=21_000_000)
     assert [line.split()[0] for line in ruler().problems([begun, tenth, grown])] == ["a", "Redis", "a"]
 
@@ -47,7 +49,8 @@ def ruler() -> Any:
     return module
 
 
-def sample(pages: int, *, cpu: float = 0.0, redis: int = 0, worker: int = 0) -> Any:
+def sample(pages: int, *, cpu: float = 0.0, yardstick: float = 0.002, redis: int = 0, worker: int = 0) -> Any:
     return ruler().Sample(
-        pages=pages, clock=pages / 1000, cpu=cpu, redis=redis, worker=worker, supervisor=0, database=0
-    )
+        pages=pages, clock=pages / 1000, cpu=cpu, yardstick=yardstick, redis=redis,
+        worker=worker, supervisor=0, database=0,
+    )  # fmt: skip
