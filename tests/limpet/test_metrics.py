@@ -280,7 +280,7 @@ def test_over_a_kill_the_counters_are_what_the_store_says(tmp_path: Path, shop: 
     stored = dict(ask(site, "SELECT state, count(*) FROM pages GROUP BY state"))
     assert stored == {"done": 22, "dead": 1}
     assert {key[1]: value for key, value in after.items() if key[0] == "stored_pages" and value} == stored
-    assert after["pages_total", "dead", "HTTP status"] == 1
+    assert after["pages_total", "dead", "broken link"] == 1
     ((fence,),) = ask(site, "SELECT fence FROM meta")
     requests = sum(value for key, value in after.items() if key[0] == "requests_total")
     # The killed one's request had no answer yet; its attempt is the one that is repeated.
@@ -289,7 +289,9 @@ def test_over_a_kill_the_counters_are_what_the_store_says(tmp_path: Path, shop: 
     assert (after["repeats_total",], after["lease_losses_total",], after["refused_total",]) == (1, 0, 0)
     ((messages, rows),) = ask(site, "SELECT sum(n), count(*) FROM outbox")
     assert after["messages_total",] == 21
-    assert messages - 21 <= 1, "besides those of records there is one of the round"
+    assert messages - 21 in (1, 2), (
+        "one for each time that the round was over: before the slow page came, and after"
+    )
     assert after["relayed_rows_total",] <= rows
     assert after["outbox_lag_rows",] == 0
     assert after["fetch_seconds_count",] == requests
@@ -310,7 +312,7 @@ def test_a_busy_port_is_one_line_and_nothing_is_begun(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         ran = limpet("crawl", site, "--metrics-port", port)
         assert ran.code == 2
-        assert ran.said[1:] == [
+        assert ran.said == [
             f"limpet: --metrics-port {port}: 127.0.0.1 cannot be listened on: Address already in use"
         ]
     assert not (tmp_path / ".limpet").exists()
