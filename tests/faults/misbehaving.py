@@ -18,7 +18,7 @@ from limpet import Page, Record, Site
 
 HERE = Path(__file__).parent
 site = Site("demo-shop", seeds={seeds}, allow_private=True, robots=False)
-site.tune(threads={threads}, lease=600)
+site.tune(threads={threads}, group=1, lease=600)
 look_up = socket.getaddrinfo
 
 
