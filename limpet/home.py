@@ -74,7 +74,7 @@ def _make(folder: Path, setting: str) -> None:
 def _try_to_write(folder: Path) -> None:
     probe = folder / f".probe-{os.getpid()}"
     probe.touch()
-    probe.unlink()
+    probe.unlink(missing_ok=True)  # in containers that share it, two processes may have one pid
 
 
 def filesystem(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> str | None:

@@ -2,7 +2,8 @@
 
 The lock is the fact; names and pid numbers are for people. A kill -9 frees a lock at once, so nothing here is
 ever stale for longer than the kernel takes. The files may be left behind; whoever looks next removes them.
-Only processes of this machine are seen: the home folder is on a local file system.
+Only processes of this machine are seen: the home folder is on a local file system. In containers that share
+it two of them may have the same pid, so a name that is taken gets a number.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import time
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Self
 
 ROLES = frozenset({"front", "worker", "horse"})
 WORKING = frozenset({"worker", "horse"})  # the roles that hold leases
+LOOK = 0.05  # seconds; who only looks at a file keeps its lock for less, and for longer does no harm
 
 
 def try_lock(fd: int, how: int = fcntl.LOCK_EX) -> bool:
@@ -64,7 +67,7 @@ class Presence:
         """Create and lock the file; doing it twice is the same as once."""
         if self._fd < 0:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._fd = _hold(self.path)
+            self.path, self._fd = _hold(self.path)
             _held.add(self)
         return self
 
@@ -128,14 +131,17 @@ def _forget_all() -> None:
 os.register_at_fork(after_in_child=_forget_all)
 
 
-def _hold(path: Path) -> int:
+def _hold(wanted: Path) -> tuple[Path, int]:
     """Only the holder of a file's lock removes its name, so one locked while it is named keeps its name."""
+    names = chain([wanted], (wanted.with_name(f"{wanted.name}.{number}") for number in count(2)))
+    path = next(names)
     while True:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(fd, fcntl.LOCK_EX)  # waits only for someone who is just looking
-        if _is_named(fd, path):
-            return fd
-        os.close(fd)  # removed as stale between our open and our lock
+        if not wait_lock(fd, fcntl.LOCK_EX, LOOK):
+            path = next(names)
+        elif _is_named(fd, path):
+            return path, fd
+        os.close(fd)  # somebody else's, or removed as stale between our open and our lock
 
 
 def _is_named(fd: int, path: Path) -> bool:
@@ -164,7 +170,8 @@ def _files(home: Path) -> Iterator[tuple[Living, Path]]:
     except FileNotFoundError:
         return
     for name in names:
-        role, _, pid = name.rpartition("-")
+        role, _, number = name.rpartition("-")
+        pid = number.partition(".")[0]
         if role in ROLES and pid.isdecimal():
             yield Living(role, int(pid)), home / "run" / name
 

@@ -55,6 +55,19 @@ def files(home: Path) -> list[str]:
     return sorted(os.listdir(home / "run"))
 
 
+def test_two_processes_with_one_pid_are_both_seen(
+    tmp_path: Path, worker: Holder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getpid", lambda: worker.process.pid)
+    with Presence(tmp_path, "worker"):  # as in containers that share a folder
+        assert living(tmp_path) == [Living("worker", worker.process.pid)] * 2
+    assert living(tmp_path) == [Living("worker", worker.process.pid)]
+    worker.kill()
+    assert not anyone_working(tmp_path)
+    assert living(tmp_path) == []
+    assert files(tmp_path) == []
+
+
 def test_a_living_process_is_seen_and_one_that_left_is_not(tmp_path: Path, worker: Holder) -> None:
     assert living(tmp_path, ["worker"]) == [Living("worker", worker.process.pid)]
     assert living(tmp_path, ["horse"]) == []
