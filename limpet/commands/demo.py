@@ -37,7 +37,10 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Where --serve listens."
 )
-def command(runs: int, workers: int, seed: int | None, folder: Path, serve: bool, port: int) -> int:
+@click.option("--address", default="127.0.0.1", show_default=True, help="The address on which it does.")
+def command(
+    runs: int, workers: int, seed: int | None, folder: Path, serve: bool, port: int, address: str
+) -> int:
     """Crawl the built-in shop of 525 pages with a naive scraper and with limpet, kill both with SIGKILL ten times,
     and check every row against the site, whose own log counts the requests.
 
@@ -49,23 +52,23 @@ def command(runs: int, workers: int, seed: int | None, folder: Path, serve: bool
             signal.signal(number, _terminated)
     try:
         if serve:
-            _serve(port)
+            _serve(port, address)
         return demo(Wish(folder=folder, runs=runs, workers=workers, seed=seed))
     except KeyboardInterrupt:
         say("no longer served" if serve else "interrupted; run it again to finish it")
         return Exit.INTERRUPTED
 
 
-def _serve(port: int) -> NoReturn:
-    """Serve the shop until a signal comes. Raises UsageError when the port is taken."""
+def _serve(port: int, address: str) -> NoReturn:
+    """Serve the shop until a signal comes. Raises UsageError when the port cannot be had."""
     with TemporaryDirectory() as folder:
         try:
-            with ShopServer(log_path=Path(folder) / "site.log", port=port) as shop:
+            with ShopServer(log_path=Path(folder) / "site.log", port=port, address=address) as shop:
                 say(f"the shop is at {shop.first_page}; Ctrl-C ends it")
                 while True:
                     signal.pause()
         except OSError as error:
-            raise UsageError(f"{error}: choose another --port") from None
+            raise UsageError(f"{error}: choose another --port or --address") from None
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:

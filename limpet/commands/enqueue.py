@@ -15,9 +15,11 @@ from limpet.engine import Engine
 from limpet.exits import Exit, say
 from limpet.links import MOST_PRIORITY
 from limpet.looking import glimpse
-from limpet.shown import one_line, plain
+from limpet.passing_on import pass_on
+from limpet.shown import plain
 from limpet.wanted import Defaults, Report, enqueue_lines, listed
-from limpet_store.errors import FrontierError, UsageError
+from limpet_producer import enqueue
+from limpet_store.errors import UsageError
 from limpet_store.scope import Scope
 from limpet_store.store import wall_ms
 
@@ -26,6 +28,7 @@ from limpet_store.store import wall_ms
 @site_argument
 @click.argument("urls", nargs=-1, metavar="[URL]... [-]")
 @click.option("--file", "file", type=click.File("rb"), metavar="F", help="Read lines from F; - is stdin.")
+@click.option("--seeds", is_flag=True, help="Also what the site file starts from.")
 @click.option("--to", metavar="HANDLER", help="The handler of the pages; default: by pattern.")
 @click.option(
     "--priority",
@@ -39,6 +42,7 @@ def command(
     site_file: Path,
     urls: tuple[str, ...],
     file: BinaryIO | None,
+    seeds: bool,
     to: str | None,
     priority: int,
     **options: Any,
@@ -52,35 +56,34 @@ def command(
         handlers = engine.site.codes().keys()
         if to is not None and to not in handlers:
             raise UsageError(f"--to: no handler {to!r}; there are: {listed(handlers)}")
-        report = _enqueue(engine, _lines(urls, file), Defaults(to, priority, handlers))
+        lines = _lines(urls, file, needed=not seeds)
+        report = _enqueue(engine, seeds, lines, Defaults(to, priority, handlers))
         return _tell(engine, report)
 
 
-def _lines(urls: tuple[str, ...], file: BinaryIO | None) -> Iterable[str]:
+def _lines(urls: tuple[str, ...], file: BinaryIO | None, *, needed: bool) -> Iterable[str]:
     named = [url for url in urls if url != "-"]
     streams: list[BinaryIO] = [sys.stdin.buffer] if "-" in urls else []
     streams += [file] if file is not None else []
-    if not named and not streams:
-        raise UsageError("nothing to enqueue: name URLs, --file F or -")
+    if needed and not named and not streams:
+        raise UsageError("nothing to enqueue: name URLs, --file F, - or --seeds")
     read = (line.decode("utf-8", "replace") for stream in streams for line in stream)
     return itertools.chain(named, read)
 
 
-def _enqueue(engine: Engine, lines: Iterable[str], defaults: Defaults) -> Report:
+def _enqueue(engine: Engine, seeds: bool, lines: Iterable[str], defaults: Defaults) -> Report:
     """Commit, then relay if the server answers: a crawl that is running takes the pages at once."""
     store = engine.store
     with glimpse(engine) as seen:
         now = seen.live.frontier.status().now if seen.live else wall_ms()
     site = engine.site
+    began = enqueue.seeds(store, site.entries if seeds else (), engine.rules, now=now, bounds=site.bounds)
     scope = Scope(store.db, site.authorities | site.hosts, site.bounds)
     report = enqueue_lines(store, lines, defaults, scope, engine.rules, now=now)
-    if report.new and seen.live:
-        try:
-            engine.relay()
-        except FrontierError as error:
-            say(one_line(f"Redis is away ({error}): whoever works next finds the pages"))
-    elif report.new and seen.trouble:
-        say(one_line(f"{seen.trouble}: whoever works next finds the pages"))
+    report.new, report.known = report.new + began.new, report.known + began.known
+    report.reasons += began.left_out
+    if report.new:
+        pass_on(engine, seen, "whoever works next finds the pages")
     return report
 
 

@@ -1,6 +1,6 @@
 """The demo shop's own process: what the shop sells, and the loop that serves it.
 
-Run as a script, `serving.py LOG PORT`, by `limpet.demo.shop`. It uses the standard library alone and imports
+Run as a script, `serving.py LOG PORT ADDRESS`, by `limpet.demo.shop`. It uses the standard library alone and imports
 nothing of limpet, so that it starts in 50 ms; an answer costs less than 100 us. It ends with its input.
 """
 
@@ -114,7 +114,7 @@ class _Client:
 class _Service:
     """The serving process: one thread, one selector, a few system calls a request."""
 
-    def __init__(self, shop: Shop, log: int, port: int) -> None:
+    def __init__(self, shop: Shop, log: int, port: int, address: str) -> None:
         self.shop = shop
         self.log = log
         self.latency = 0.0
@@ -122,7 +122,7 @@ class _Service:
         self.connections = 0
         self.held: list[tuple[float, int, _Client, bytes, bool]] = []  # answers that latency holds back
         self.requests = 0
-        self.listener = socket.create_server(("127.0.0.1", port), backlog=128)
+        self.listener = socket.create_server((address, port), backlog=128)
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.listener, selectors.EVENT_READ)
 
@@ -210,17 +210,18 @@ class _Service:
             client.sock.close()
 
 
-def _serve(log_path: str, port: int) -> None:
+def _serve(log_path: str, port: int, address: str) -> None:
     """Open the log and the port, say which, then serve; the goods are the first order."""
     with open(0, "rb", buffering=0) as orders, open(1, "wb", buffering=0) as answers:
         goods = json.loads(orders.readline())
         shop = Shop(goods["listings"], goods["products"], dict(goods["rounds"]))
         log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:
-            service = _Service(shop, log, port)
+            service = _Service(shop, log, port, address)
         except OSError as error:
             answers.write(
-                json.dumps({"error": f"port {port} cannot be had: {error.strerror}"}).encode() + b"\n"
+                json.dumps({"error": f"port {port} cannot be had: {error.strerror or error}"}).encode()
+                + b"\n"
             )
             return
         answers.write(json.dumps({"port": service.listener.getsockname()[1]}).encode() + b"\n")
@@ -228,4 +229,4 @@ def _serve(log_path: str, port: int) -> None:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1], int(sys.argv[2]))
+    _serve(sys.argv[1], int(sys.argv[2]), sys.argv[3])

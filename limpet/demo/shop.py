@@ -1,4 +1,4 @@
-"""The demo shop: real HTTP on 127.0.0.1 from a process of its own, which is also the witness.
+"""The demo shop: real HTTP, on 127.0.0.1 unless told otherwise, from a process of its own, which is also the witness.
 
 It is a process so that it outlives every kill of the scraper and shares no interpreter lock with it. It notes
 each request in its log *before* it answers. It lives no longer than the process that started it: its standard
@@ -52,19 +52,22 @@ class ShopServer:
     """Runs a shop in a process of its own: `with ShopServer(log_path=...) as shop: shop.url`.
 
     `log_path` is appended to, so that one log can witness a run that was interrupted. Port 0 means any free
-    one. Raises OSError if the port cannot be had. Not for use by several threads.
+    one. `address` is where it listens. Raises OSError if the port cannot be had. Not for use by several threads.
     """
 
-    def __init__(self, shop: Shop | None = None, *, log_path: Path, port: int = 0) -> None:
+    def __init__(
+        self, shop: Shop | None = None, *, log_path: Path, port: int = 0, address: str = "127.0.0.1"
+    ) -> None:
         self.shop = shop or Shop()
         self.log_path = log_path
         self.port = port
+        self.address = address
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> ShopServer:
         # A session of its own: Ctrl-C in the terminal must not take the witness away.
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_PROCESS), str(self.log_path), str(self.port)],
+            [sys.executable, "-I", "-S", str(_PROCESS), str(self.log_path), str(self.port), self.address],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -88,7 +91,7 @@ class ShopServer:
     @property
     def url(self) -> str:
         """The shop's address, without a slash at its end."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.address}:{self.port}"
 
     @property
     def first_page(self) -> str:

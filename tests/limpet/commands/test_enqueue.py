@@ -35,6 +35,20 @@ def test_new_known_and_rejected_urls_are_counted(site: Path, shop: ShopServer) -
     assert [page[0] for page in pages(site)] == [url, f"{shop.url}/product/2"]
 
 
+def test_the_seeds_of_the_site_file_are_enqueued_when_they_are_asked_for(
+    site: Path, shop: ShopServer
+) -> None:
+    assert limpet("enqueue", site).code == 2
+
+    ran = limpet("enqueue", site, "--seeds", f"{shop.url}/product/1")
+    again = limpet("enqueue", site, "--seeds")
+
+    assert (ran.code, again.code) == (0, 0)
+    assert ran.said[-1].startswith("shop: 2 new, 0 known")
+    assert again.said[-1].startswith("shop: 0 new, 1 known")
+    assert [page[0] for page in pages(site)] == [shop.first_page, f"{shop.url}/product/1"]
+
+
 def test_lines_may_be_json_and_comments_are_skipped(site: Path, shop: ShopServer) -> None:
     wanted = {"url": f"{shop.url}/x", "to": "product", "data": {"b": 1, "a": [2]}, "priority": 7}
     text = "\ufeff# products\n\n   \n" + lines(wanted, f"  {shop.url}/y  ")
