@@ -27,6 +27,8 @@ SUMMARY = {  # command -> the line that `limpet --help` shows, in this order
     "crawl": "Crawl a site: finish what is unfinished, or start a new round.",
     "enqueue": "Add URLs; known ones are left alone.",
     "consume": "Run a pool of workers on a crawl.",
+    "pause": "Begin no more pages, of a crawl or of a host, until it is resumed.",
+    "resume": "Go on after a pause.",
     "status": "How a crawl stands, problems first.",
     "show": "The story of one page or record, or why a page was never fetched.",
     "export": "The records, as JSON lines or CSV.",

@@ -14,7 +14,7 @@ from limpet.shown import one_line, plain, seconds
 from limpet.stopping import Stopping
 from limpet_consumers.ways import check_secrets
 from limpet_producer import enqueue
-from limpet_store import refreshing, rounds, sample, standing, summary
+from limpet_store import pausing, refreshing, rounds, sample, standing, summary
 from limpet_store.content import canonical_json, content_hash
 from limpet_store.errors import FrontierError, ServerRefused, StoreUnavailable
 from limpet_store.items import Link
@@ -321,6 +321,8 @@ class Crawl:
         return True
 
     def _closed(self) -> str:
+        if pausing.is_paused(self.store):
+            return f"the crawl is paused, `limpet resume {self.engine.site_file}` goes on"
         held = any(host.held for host in standing.hosts(self.store, wall_ms())[1])
         return "no login works" if held else "every host is paused"
 

@@ -10,7 +10,7 @@ from typing import Any
 from limpet.engine import Engine
 from limpet.looking import Glimpse, glimpse
 from limpet.shown import one_line, seconds
-from limpet_store import rounds, standing, summary
+from limpet_store import pausing, rounds, standing, summary
 from limpet_store.failures import EXPECTED
 from limpet_store.message import rfc3339
 from limpet_store.presence import WORKING, living
@@ -31,6 +31,7 @@ class Status:
     at: int
     counts: Summary
     pending: bool
+    paused: bool
     in_flight: int
     next_due: int | None
     round: rounds.Round | None
@@ -45,6 +46,8 @@ class Status:
         """What somebody should look at, worst first; one line each."""
         if self.trouble:
             yield one_line(self.trouble)
+        if self.paused:
+            yield f"the crawl is paused: `limpet resume {self.site_file}` goes on"
         for reason in sorted(self.counts.dead):
             if reason not in EXPECTED:
                 yield one_line(summary.dead(self.counts, reason))
@@ -93,6 +96,7 @@ def gather(engine: Engine) -> Status:
         at=now,
         counts=summary.summarise(store, engine.site.codes(), dropped=False),
         pending=rounds.pending(store),
+        paused=pausing.is_paused(store),
         in_flight=summary.in_flight(store),
         next_due=summary.next_due(store, now),
         round=rounds.last(store),
@@ -132,6 +136,7 @@ def as_json(status: Status) -> dict[str, Any]:
         "failing": sum(counts.failing.values()),
         "failing_by_reason": dict(sorted(counts.failing.items())),
         "missed": counts.missed,
+        "paused": status.paused,
         "in_flight": status.in_flight,
         "next_due": _time(status.next_due),
         "records": counts.records,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from limpet.engine import Engine
 from limpet.looking import Glimpse
 from limpet.shown import seconds
-from limpet_store import story
+from limpet_store import pausing, story
 from limpet_store.frontier import Glance
 from limpet_store.presence import WORKING, living
 from limpet_store.retry import LOGINS, LONGEST, effective
@@ -35,6 +35,8 @@ def reasons(engine: Engine, page: PageFacts, seen: Glimpse, now: int) -> Iterato
         yield _in_flight(glance, now, bool(workers))
         return
     yield from _own(page, now)
+    if pausing.is_paused(store):
+        yield f"the crawl is paused: `limpet resume {engine.site_file.name}` goes on"
     yield from _of_host(store, host, page, now)
     yield from _of_frontier(glance, page, now)
     if not workers:

@@ -30,7 +30,7 @@ def built(server: Any, *rows: OutboxRow) -> Frontier:
     """A frontier that was rebuilt from nothing and has applied the rows."""
     frontier = Frontier(server, "shop", "s1")
     assert frontier.rebuild_begin("t", None) == "ok"
-    assert frontier.rebuild_end("t", (0, ""))
+    assert frontier.rebuild_end("t", (0, ""), paused=False)
     fold(frontier, *rows)
     return frontier
 

@@ -18,7 +18,8 @@ SUSPECT = 2  # losses after which a page is tried alone
 READ = f"""SELECT p.id, p.key, p.host, p.kind, p.url, p.canonical, p.method, p.body, p.headers, p.query, p.handler,
   p.data, p.merges, p.led, p.depth, p.hops, p.priority, p.state, p.due_at, p.round, p.failures, p.lost, p.open,
   p.status, p.fetched_at, p.etag, p.modified, p.missed, p.missed_at, p.code,
-  h.blocked_until, h.paused OR h.logins >= {LOGINS}, iif(h.robots_page > 0, h.robots_at, NULL), {DELAY}, h.pace
+  h.blocked_until, h.paused OR h.logins >= {LOGINS} OR (SELECT paused FROM meta),
+  iif(h.robots_page > 0, h.robots_at, NULL), {DELAY}, h.pace
 FROM pages p JOIN hosts h ON h.id = p.host WHERE p.id = ?"""
 MARK = "UPDATE pages SET open = 1, fence = ?, nonce = ?, attempted_at = ?, lost = ? WHERE id = ?"
 BURY = "UPDATE pages SET state = 'dead', open = 0, reason = ?, error = ?, lost = ? WHERE id = ?"
@@ -59,7 +60,7 @@ class PageRow(NamedTuple):
     missed_at: int | None
     code: str | None
     blocked_until: int
-    paused: int  # or held
+    paused: int  # or held, or the crawl is paused
     robots_at: int | None
     delay: int
     pace: int
@@ -126,9 +127,9 @@ def in_hand(db: Database, token: str) -> list[tuple[int, str, int, str]]:
 def begin(db: Database, leases: Sequence[Lease], fence: int, rules: Rules) -> Begun:
     """Decide for each leased page inside the caller's transaction.
 
-    It goes if it is pending and due and its host is neither blocked, paused nor held. One that is not pending gets its
-    ack, one that may not go yet its time, both as outbox ops. A page that vanished with its worker twice is a
-    suspect and goes alone; whoever has to step back for that is left to be released.
+    It goes if it is pending and due, the crawl is not paused, and its host neither blocked, paused nor held. One that
+    is not pending gets its ack, one that may not go yet its time, both as outbox ops. A page that vanished with its
+    worker twice is a suspect and goes alone; whoever has to step back for that is left to be released.
     """
     begun = Begun(fence)
     for lease in leases:

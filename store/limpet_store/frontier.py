@@ -206,10 +206,11 @@ class Frontier:
         """One chunk of "hosts", "pages" or "stream"; False when the token is gone."""
         return bool(self._call(f"rebuild_{what}", token, REBUILD_TTL, *args))
 
-    def rebuild_end(self, token: str, cursor: tuple[int, str]) -> bool:
-        """Tell subscribers which store speaks and set the cursor; False when the token is gone."""
+    def rebuild_end(self, token: str, cursor: tuple[int, str], *, paused: bool) -> bool:
+        """Tell subscribers which store speaks and set the cursor; False when the token is gone. `paused`: the crawl is,
+        as of the cursor's row or later."""
         self._server.command("SET", keys.pointer(self._crawl), self._store_id)
-        return bool(self._call("rebuild_end", token, *cursor))
+        return bool(self._call("rebuild_end", token, *cursor, int(paused)))
 
 
 def _standing(reply: Any) -> Any:

@@ -1,7 +1,8 @@
 """The Redis keys of a crawl. Every one begins with the prefix `{<crawl>:<store_id>}`: one hash tag, one life.
 
     key              type    member or field -> value
-    :cursor          hash    seq, mark of the last outbox row applied; run: the server run it was made under
+    :cursor          hash    seq, mark of the last outbox row applied; run: the server run it was made under;
+                             paused: 1 while the crawl is
     :fed             string  the horizon: pages due up to it (ms) are here, later ones wait in SQL
     :clock           string  the server's time (ms) at the last lease call: tells when it was set back
     :hosts           zset    host id -> when it can next give out a page (ms)

@@ -9,6 +9,7 @@ that the op may end ("" ends any, NOBODY none).
     p page host nonce due shift      put back: its lease ends, visible from `due`
     r first last host due shift      made due again; one that is leased is left to its holder
     h host delay max until paused robots probe    the host's facts; `robots`: the page that must come first, or 0
+    c paused                         1: nothing is handed out; 0: it is again
     s host at                        the host was asked again within a lease: its next slot is not before `at`
     f mark                           the horizon: pages due up to it are in the frontier
 """
@@ -20,7 +21,7 @@ from collections.abc import Iterable, Iterator
 Op = tuple[str | int, ...]
 NOBODY = "-"  # a nonce that no lease has
 ITEMS = 500  # at most so many page moves or messages in one outbox row
-ARITY = {"n": 6, "k": 4, "p": 6, "r": 6, "h": 8, "s": 3, "f": 2}
+ARITY = {"n": 6, "k": 4, "p": 6, "r": 6, "h": 8, "c": 2, "s": 3, "f": 2}
 SHIFT_PER_PRIORITY = 3_600_000  # a page of priority 1 sorts an hour earlier among the due ones
 LOWEST = -24  # a priority below is worth as much: all due pages go back by so many hours, HEAD in _common.lua
 HIGHEST = 100_000  # and one above: no score is below 0

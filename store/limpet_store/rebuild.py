@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from limpet_store import hosts, life, outbox
+from limpet_store import hosts, life, outbox, pausing
 from limpet_store.frontier import MOST_SLACK, STREAM_WINDOW, Frontier
 from limpet_store.ops import shift
 from limpet_store.retry import HORIZON, LONGEST
@@ -72,7 +72,7 @@ def rebuild(
         pages = run.pages() + run.open_pages()
         messages = run.messages(top[0])
         store.check_identity()  # a rebuild of an old life must not speak for the new one
-        if not frontier.rebuild_end(token, top):
+        if not frontier.rebuild_end(token, top, paused=pausing.is_paused(store)):
             raise _TokenGone
     except _TokenGone:
         log.warning("the rebuild was overtaken; it starts again")

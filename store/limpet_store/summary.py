@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from limpet_store.failures import EXPECTED
+from limpet_store.pausing import PAUSED
 from limpet_store.retry import LOGINS, LONGEST
 from limpet_store.store import Store
 
@@ -161,9 +162,11 @@ def in_flight(store: Store) -> int:
 def next_due(store: Store, now: int) -> int | None:
     """When the next page can go (ms): its own time, its host's block, and robots.txt before all others.
 
-    None when none can: nothing is pending, or every host is paused or held. What is due, or in flight, is due now.
-    Cheap while anything is due; a scan of the pending pages when nothing is.
+    None when none can: nothing is pending, or the crawl is paused, or every host is paused or held. What is due, or in
+    flight, is due now. Cheap while anything is due; a scan of the pending pages when nothing is.
     """
+    if store.db.value(PAUSED):
+        return now if store.db.one("SELECT 1 FROM pages WHERE open = 1 LIMIT 1") else None
     times = {"now": now, "far": now + LONGEST}
     if store.db.one(DUE_NOW, times):
         return now

@@ -11,7 +11,8 @@ from crash.scenarios import crawl
 from crash.world import HOME, Process, Website, World, work
 
 from limpet import Page, Record, Site, request
-from limpet_store import refreshing
+from limpet_producer import enqueue
+from limpet_store import pausing, refreshing, rounds
 
 DONE = "done"
 
@@ -389,8 +390,38 @@ REFRESHED = Scenario(
     ),
 )  # fmt: skip
 
+# -- paused and resumed
+
+
+def _pause_and_resume(world: World, token: str) -> None:
+    """Two commands beside a worker, in one process: killed anywhere, the crawl is paused or it is not."""
+    with Process(world, token) as process:
+        process.recover()
+        enqueue.seeds(process.store, process.site.entries, process.rules, now=process.now())
+        worker = process.worker()
+        worker.turn()
+        for paused in (True, False):
+            pausing.crawl(process.store, paused, now=process.now())
+            (host,) = pausing.named(process.store, "127.0.0.1")
+            pausing.host(process.store, [host], paused, now=process.now())
+            process.relay()
+            worker.turn()
+        work(process, worker)
+        rounds.finish(process.store, process.now())
+        process.relay()
+
+
+PAUSED = Scenario(
+    "a pause", lambda: _world({"/": "<p>", "/p/1": "<p>1", "/p/2": "<p>2"}, _refreshing()), _pause_and_resume,
+    lambda world: Truth(
+        {("product", "1"): (1, {"price": "1"}), ("product", "2"): (1, {"price": "2"})},
+        {"/": DONE, "/p/1": DONE, "/p/2": DONE},
+    ),
+)  # fmt: skip
+
 AUTHORED = [
     REFRESHED,
+    PAUSED,
     BOUNCED,
     VANISHED,
     HANDED,

@@ -246,6 +246,7 @@ class Process(Engine):
         self.rules = HostRules(
             delay=self.site.delay, max_in_flight=self.site.max_in_flight, robots=self.site.robots
         )
+        self.totals = None
         self._left = ExitStack()
 
         # Opened here and not when first used: until Python 3.12 a cached_property holds a lock meanwhile, and the

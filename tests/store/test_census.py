@@ -88,7 +88,7 @@ def test_hosts_are_counted_by_what_may_be_asked_of_them(
 def built(store: Store, frontier: Frontier) -> Frontier:
     """A frontier with a cursor and nothing in it."""
     assert frontier.rebuild_begin("t", None) == "ok"
-    assert frontier.rebuild_end("t", (0, ""))
+    assert frontier.rebuild_end("t", (0, ""), paused=False)
     return frontier
 
 

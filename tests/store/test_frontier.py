@@ -242,7 +242,7 @@ def test_only_one_rebuilds_and_a_chunk_without_the_token_does_nothing(any_server
     assert frontier.rebuild_chunk("hosts", "mine", 0, 1, 0, 0, 0, 0, 0, 0)
     any_server.command("FLUSHALL")
     assert not frontier.rebuild_chunk("pages", "mine", 20_000, retry.LONGEST, 0, 1, 1, 0, 0, "")
-    assert not frontier.rebuild_end("mine", (5, "m5"))
+    assert not frontier.rebuild_end("mine", (5, "m5"), paused=False)
     assert frontier.cursor() is None
 
 
@@ -262,7 +262,7 @@ def test_a_rebuild_leases_open_pages_to_their_holder_unless_nobody_works(
     frontier.rebuild_chunk("hosts", "t", 0, 1, 0, 0, 0, 0, 0, 0)
     chunk: list[Any] = [20_000, retry.LONGEST, free, 1, 1, 0, 0, "holder", 2, 1, 0, 0, ""]
     frontier.rebuild_chunk("pages", "t", *chunk)
-    frontier.rebuild_end("t", (3, "m3"))
+    frontier.rebuild_end("t", (3, "m3"), paused=False)
     assert frontier.renew([Lease(1, 1, "holder")], 20_000) == [not free]
     assert sorted(lease(frontier)) == ([1, 2] if free else [2])
 
@@ -272,7 +272,7 @@ def test_a_host_waits_a_full_delay_after_a_rebuild(any_server: Server) -> None:
     frontier.rebuild_begin("t", None)
     frontier.rebuild_chunk("hosts", "t", 0, 1, 60_000, 1, 0, 0, 0, 0)
     frontier.rebuild_chunk("pages", "t", 20_000, retry.LONGEST, 1, 1, 1, 0, 0, "")
-    frontier.rebuild_end("t", (3, "m3"))
+    frontier.rebuild_end("t", (3, "m3"), paused=False)
     assert lease(frontier) == []
 
 
@@ -280,7 +280,7 @@ def test_a_rebuilt_stream_has_every_message_once(any_server: Server) -> None:
     frontier = built(any_server, row(1, messages=["a"]), row(2, messages=["b"]))
     frontier.rebuild_begin("t", (2, "m2"))
     assert frontier.rebuild_chunk("stream", "t", 100, "1-0", "a", "2-0", "b", "2-1", "c", "3-0", "d")
-    frontier.rebuild_end("t", (3, "m3"))
+    frontier.rebuild_end("t", (3, "m3"), paused=False)
     entries = any_server.command("XRANGE", f"{frontier.prefix}:stream", "-", "+")
     assert [fields[1] for _, fields in entries] == [b"a", b"b", b"c", b"d"]
 

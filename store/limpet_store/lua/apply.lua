@@ -76,6 +76,9 @@ while i <= #ARGV do
     if slot > NOW + longest then slot = 0 end
     if at > slot and at <= NOW + longest then redis.call("HSET", P .. ":h:" .. host, "s", int(at)) end
     i = i + 3
+  elseif op == "c" then
+    redis.call("HSET", P .. ":cursor", "paused", ARGV[i + 1])
+    i = i + 2
   elseif op == "f" then
     local fed = tonumber(ARGV[i + 1])
     if fed > horizon then

@@ -1,12 +1,13 @@
 -- lease: hand out pages that are visible now, within every host's limits.
 -- ARGV: run, nonce, pages wanted, of them at most so many on hosts with a delay, lease (ms), slack (ms),
 --       longest allowed delay (ms), thousandths of a delay that are added to it
--- Returns {"rebuild"} when there is no cursor, else
+-- Returns {"rebuild"} when there is no cursor, nothing while the crawl is paused, else
 --   {"ok", now, when the next host is due or -1, page, host, page, host, ...}
 local run, nonce, want, polite = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local lease, slack, longest = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local jitter = tonumber(ARGV[8])
-if not standing(run) then return {"rebuild"} end
+local c = redis.call("HMGET", P .. ":cursor", "run", "paused")
+if c[1] ~= run then return {"rebuild"} end
 
 local given = {}
 
@@ -21,6 +22,8 @@ if known then
   end
   return {"ok", int(NOW), int(NOW), unpack(given)}
 end
+
+if c[2] == "1" then return {"ok", int(NOW), "-1"} end
 
 -- A time further ahead than any allowed delay comes from a clock that was set back: it counts as now (I-11).
 local function tame(key, ahead, at)
