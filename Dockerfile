@@ -1,4 +1,4 @@
-# Any Debian-based image with Python >= 3.11 serves; glibc is needed for the wheels.
+# Any Debian-based image with Python >= 3.11 (python, venv) serves; glibc is needed for the wheels.
 ARG BASE=python:3.12-slim-bookworm
 
 FROM ${BASE} AS build
@@ -17,7 +17,7 @@ RUN useradd --uid 10001 --create-home limpet \
  && install -d -o limpet -g limpet /var/lib/limpet /site
 COPY --from=build /opt/limpet /opt/limpet
 ENV PATH=/opt/limpet/bin:$PATH LIMPET_HOME=/var/lib/limpet PYTHONUNBUFFERED=1
-USER limpet
+USER 10001:10001
 WORKDIR /site
 VOLUME /var/lib/limpet
 ENTRYPOINT ["limpet"]
