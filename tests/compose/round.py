@@ -45,7 +45,9 @@ def run(*words: str, code: int | None = 0, env: dict[str, str] = ENVIRON) -> str
     """stdout of a command, or stdout and stderr where it may fail."""
     done = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True)
     if code is not None and done.returncode != code:
-        raise Failed(f"{' '.join(words)} ended with {done.returncode}: {(done.stderr or done.stdout)[-2000:]}")
+        raise Failed(
+            f"{' '.join(words)} ended with {done.returncode}: {(done.stderr or done.stdout)[-2000:]}"
+        )
     return done.stdout if code == 0 else done.stdout + done.stderr
 
 
@@ -218,7 +220,10 @@ def compare(requests: Requests) -> None:
         wrong = sum(found.get(sku) != values for sku, values in wanted.items())
         doubled = len(rows) - len(found) + sent.total() - len(sent)
         seen += [f"{len(rows)} records of {len(wanted)}", f"{wrong} wrong", f"{doubled} doubled"]
-        seen += [f"{sent.total()} messages", f"{requests.noted.total() - len(requests.noted)} requests repeated"]
+        seen += [
+            f"{sent.total()} messages",
+            f"{requests.noted.total() - len(requests.noted)} requests repeated",
+        ]
         seen.append(f"{requests.noted.total()} noted")
         if wrong or doubled or not len(rows) == sent.total() == len(wanted):
             raise Failed(", ".join(seen))
@@ -235,7 +240,9 @@ def clean_stop() -> None:
         compose("stop")
         took = time.monotonic() - began
         form = "{{.State.ExitCode}}"
-        codes = [run("docker", "inspect", "-f", form, each).strip() for each in containers_of_all("consumers")]
+        codes = [
+            run("docker", "inspect", "-f", form, each).strip() for each in containers_of_all("consumers")
+        ]
         seen += [f"{took:.1f} s", f"exit codes {', '.join(codes)}"]
         if codes != ["143"] * CONSUMERS:
             raise Failed("a consumer had to be killed")
