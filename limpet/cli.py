@@ -30,6 +30,8 @@ SUMMARY = {  # command -> the line that `limpet --help` shows, in this order
     "pause": "Begin no more pages, of a crawl or of a host, until it is resumed.",
     "resume": "Go on after a pause.",
     "status": "How a crawl stands, problems first.",
+    "dead": "Pages that were given up: list, show, or retry them.",
+    "forget": "Visit pages no more, and let their records be gone.",
     "show": "The story of one page or record, or why a page was never fetched.",
     "export": "The records, as JSON lines or CSV.",
     "changes": "The messages, as JSON lines.",
@@ -43,7 +45,7 @@ SUMMARY = {  # command -> the line that `limpet --help` shows, in this order
 }
 
 READ = frozenset(
-    {"changes", "check", "doctor", "export", "path", "show", "status", "try", "verify"}
+    {"changes", "check", "dead", "doctor", "export", "path", "show", "status", "try", "verify"}
 )  # their stdout is all they do
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
+from limpet.addressed import canonicals
 from limpet.cli import flags_of, place_options, site_argument
 from limpet.engine import Engine
 from limpet.exits import Exit
@@ -16,8 +17,7 @@ from limpet.looking import glimpse
 from limpet.shown import as_json
 from limpet.telling import Line, of_page, of_record, of_stranger, shown
 from limpet_store import story
-from limpet_store.canonical import admit
-from limpet_store.errors import URLRejected, UsageError
+from limpet_store.errors import UsageError
 from limpet_store.store import wall_ms
 
 
@@ -50,19 +50,11 @@ def _known(engine: Engine, name: str) -> Iterator[list[Line]]:
     store = engine.existing_store()
     with glimpse(engine) as seen:
         now = seen.live.frontier.status().now if seen.live else wall_ms()
-        for canonical in _canonical(engine, name):
+        for canonical in canonicals(engine, name):
             for page in story.pages(store, canonical):
                 yield list(of_page(engine, page, seen, now))
     for record in story.records(store, name):
         yield list(of_record(store, record))
-
-
-def _canonical(engine: Engine, name: str) -> Iterable[str]:
-    """By the site's rules, and by none: it may have been stored under others."""
-    try:
-        return dict.fromkeys((engine.site.bounds.admit(name).canonical, admit(name).canonical))
-    except URLRejected:
-        return (name,)
 
 
 def _print(lines: list[Line], machine: bool, *, first: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from limpet_store import pages
+from limpet_store import forgetting, pages
 from limpet_store.admission import Discovery, HostRules, discovery
 from limpet_store.capacity import TOO_MANY
 from limpet_store.errors import URLRejected
@@ -51,8 +51,8 @@ def seeds(
 
 
 def links(store: Store, wanted: Iterable[Link], scope: Scope, rules: HostRules, *, now: int) -> Enqueued:
-    """Add pages in transactions of up to 1,000; what is malformed, out of scope or not wanted by the site's patterns
-    is rejected with the reason.
+    """Add pages in transactions of up to 1,000, forgotten ones too; what is malformed, out of scope or not wanted by
+    the site's patterns is rejected with the reason.
 
     Who made them has seen to it that they can be stored. They count as one link away from a seed: where they redirect
     to does not widen the scope.
@@ -70,6 +70,8 @@ def links(store: Store, wanted: Iterable[Link], scope: Scope, rules: HostRules, 
             found.setdefault(page.key, page)
             given.setdefault(page.key, link.url)
         left = _add(store, found, rules, now, "enqueued", result)
+        back = forgetting.take_back(store, found, now=now)
+        result.new, result.known = result.new + back, result.known - back
         result.rejected += [(given[page.key], TOO_MANY) for page in left]
     return result
 

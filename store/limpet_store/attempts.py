@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from limpet_store import hosts
 from limpet_store.database import Database
-from limpet_store.failures import EXCLUDED
+from limpet_store.failures import EXCLUDED, FORGOTTEN
 from limpet_store.hosts import DELAY
 from limpet_store.ops import shift
 from limpet_store.outbox import Entry
@@ -17,7 +17,7 @@ from limpet_store.retry import LOGINS, LONGEST, ROBOTS_AGE, effective
 SUSPECT = 2  # losses after which a page is tried alone
 READ = f"""SELECT p.id, p.key, p.host, p.kind, p.url, p.canonical, p.method, p.body, p.headers, p.query, p.handler,
   p.data, p.merges, p.led, p.depth, p.hops, p.priority, p.state, p.due_at, p.round, p.failures, p.lost, p.open,
-  p.status, p.fetched_at, p.etag, p.modified, p.missed, p.missed_at, p.code,
+  p.status, p.fetched_at, p.etag, p.modified, p.missed, p.missed_at, p.code, p.forgotten,
   h.blocked_until, h.paused OR h.logins >= {LOGINS} OR (SELECT paused FROM meta),
   iif(h.robots_page > 0, h.robots_at, NULL), {DELAY}, h.pace
 FROM pages p JOIN hosts h ON h.id = p.host WHERE p.id = ?"""
@@ -59,6 +59,7 @@ class PageRow(NamedTuple):
     missed: int | None
     missed_at: int | None
     code: str | None
+    forgotten: int
     blocked_until: int
     paused: int  # or held, or the crawl is paused
     robots_at: int | None
@@ -188,6 +189,8 @@ def _burial(row: PageRow, lost: int, rules: Rules) -> tuple[str, str] | None:
     """Why the page dies without a request: (reason, error)."""
     if row.kind == "robots":
         return None  # without its rules the host would give out nothing ever again
+    if row.forgotten:
+        return FORGOTTEN, "forgotten, and found again"
     if lost >= rules.max_lost:
         return "poison", f"its worker died {lost} times while it had this page"
     if row.kind != "sitemap" and not rules.allowed(row.host, row.robots_at, row.canonical):

@@ -26,5 +26,6 @@ FAILED = "failed"  # any other
 BROKEN_LINK = "broken link"  # never seen, and not there
 ROBOTS = "robots"  # robots.txt forbids it
 EXCLUDED = "excluded"  # the site file does not want it any more
+FORGOTTEN = "forgotten"  # somebody has said so
 POISON = "poison"  # its workers died over it
-EXPECTED = frozenset({BROKEN_LINK, ROBOTS, EXCLUDED})  # the site's own affair: a crawl with these is complete
+EXPECTED = frozenset({BROKEN_LINK, ROBOTS, EXCLUDED, FORGOTTEN})  # a crawl with these is complete

@@ -16,7 +16,8 @@ OF_PAGE = "SELECT record, part FROM also_on WHERE page = ?"
 NO_MORE = "DELETE FROM also_on WHERE record = ? AND part = ? AND page = ?"
 FORGET = "DELETE FROM also_on WHERE page = ?"
 HEIR = """SELECT a.page FROM also_on a JOIN pages p ON p.id = a.page
-WHERE a.record = ? AND a.part = ? AND a.page <> ? AND p.state NOT IN ('gone', 'alias') AND p.reason IS NOT 'excluded'
+WHERE a.record = ? AND a.part = ? AND a.page <> ? AND p.state NOT IN ('gone', 'alias')
+  AND p.reason IS NOT 'excluded' AND p.forgotten = 0
 ORDER BY p.fetched_at DESC LIMIT 1"""
 PASS_ON = "UPDATE parts SET page = ?, missed = NULL, missed_at = NULL WHERE record = ? AND part = ?"
 READ_IN_FULL = "UPDATE pages SET etag = NULL, modified = NULL WHERE id = ?"

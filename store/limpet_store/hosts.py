@@ -19,6 +19,9 @@ DELAY = f"iif({ASKED} > 0, max({ASKED}, pace), 0)"  # ms from start to start; wi
 SELECT = f"""SELECT id, {DELAY}, max_in_flight, blocked_until, paused, robots_page,
   robots IS NOT NULL, rests, blocked_at, streak, blocks, error, logins FROM hosts WHERE id = ?"""
 FIRST = 1_000  # priority of robots.txt: it is read again before the pages that have waited for a month
+# As people write it, of the table `hosts h`; and all the names that one goes by.
+ORIGIN = "h.scheme || '://' || h.name || iif(h.port = iif(h.scheme = 'https', 443, 80), '', ':' || h.port)"
+NAMES = "(h.name, h.name || ':' || h.port, h.scheme || '://' || h.name || ':' || h.port, " + ORIGIN + ")"
 ROBOTS_PAGE = """INSERT INTO pages (key, kind, url, canonical, host, depth, priority, state, due_at, round)
 VALUES (?, 'robots', ?, ?, ?, 0, ?, 'pending', ?, ?)
 ON CONFLICT DO UPDATE SET state = 'pending', due_at = excluded.due_at, round = excluded.round RETURNING id"""

@@ -47,7 +47,7 @@ class Context:
 NEWEST = "SELECT fence, nonce, lost, open, merges, canonical, body IS NOT ? FROM pages WHERE id = ?"
 HANDED_MORE = "SELECT 1 FROM pages WHERE id = ? AND merges = 1 AND data IS NOT ?"
 ONCE_MORE = "UPDATE pages SET state = 'pending', due_at = ?, etag = NULL, modified = NULL WHERE id = ?"
-FINISH = """UPDATE pages SET state = ?, open = 0, failures = 0, lost = 0, status = ?, reason = ?, error = ?,
+FINISH = """UPDATE pages SET state = ?, open = 0, failures = ?, lost = 0, status = ?, reason = ?, error = ?,
 fetched_at = coalesce(?, fetched_at), etag = CASE ? WHEN 1 THEN etag ELSE ? END,
 modified = CASE ? WHEN 1 THEN modified ELSE ? END, code = ?,
 dropped = CASE ? WHEN 1 THEN dropped ELSE ? END, missed = ?, missed_at = ?, refresh_at = ? WHERE id = ?"""
@@ -127,7 +127,8 @@ def _finish(db: Database, outcome: Outcome, host: Host, context: Context, entry:
     db.run(
         FINISH,
         (
-            STATE[outcome.kind], outcome.status, _why_dead(outcome), outcome.error, fresh,
+            STATE[outcome.kind], page.failures + 1 if outcome.kind is Kind.DEAD else 0,
+            outcome.status, _why_dead(outcome), outcome.error, fresh,
             int(keep), outcome.etag, int(keep), outcome.modified,
             page.code if keep else outcome.code,
             int(keep), json.dumps(outcome.dropped) if outcome.dropped else None,
@@ -278,7 +279,7 @@ def _die(db: Database, outcome: Outcome, host: Host, context: Context) -> Op:
     state, reason = ("done", None) if page.kind == "robots" else ("dead", outcome.reason or FAILED)
     db.run(
         FINISH,
-        (state, outcome.status, reason, outcome.error, None, 0, None, 0, None, None, 0, None, page.missed,
-         page.missed_at, _refresh_at(page, context), page.id),
+        (state, page.failures + 1 if state == "dead" else 0, outcome.status, reason, outcome.error, None,
+         0, None, 0, None, None, 0, None, page.missed, page.missed_at, _refresh_at(page, context), page.id),
     )  # fmt: skip
     return ("k", page.id, host.id, outcome.attempt.nonce)

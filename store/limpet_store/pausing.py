@@ -4,13 +4,12 @@ outbox op; attempts look at the row itself, so a page that was leased before is 
 from __future__ import annotations
 
 from limpet_store import hosts, outbox
+from limpet_store.hosts import NAMES, ORIGIN
 from limpet_store.outbox import Entry
 from limpet_store.store import Store
 
 PAUSED = "SELECT paused FROM meta"
-NAMED = """SELECT id, scheme || '://' || name || iif(port = iif(scheme = 'https', 443, 80), '', ':' || port)
-FROM hosts WHERE lower(:name) IN (name, name || ':' || port, scheme || '://' || name,
-  scheme || '://' || name || ':' || port) ORDER BY id"""
+NAMED = f"SELECT h.id, {ORIGIN} FROM hosts h WHERE ? IN {NAMES} ORDER BY h.id"
 
 
 def is_paused(store: Store) -> bool:
@@ -36,7 +35,7 @@ def crawl(store: Store, paused: bool, *, now: int) -> bool:
 def named(store: Store, name: str) -> dict[int, str]:
     """The hosts that go by this name, each with its origin: `shop.example` means all its schemes and ports,
     `shop.example:8080` and `https://shop.example` fewer."""
-    return dict(store.db.rows(NAMED, {"name": name.rstrip("/")}))
+    return dict(store.db.rows(NAMED, (name.rstrip("/").lower(),)))
 
 
 def host(store: Store, ids: list[int], paused: bool, *, now: int) -> list[int]:

@@ -27,8 +27,8 @@ LATER = "UPDATE pages SET refresh_at = NULL WHERE id = ?"
 SET = "UPDATE pages SET refresh_at = ? WHERE id = ?"
 # What somebody has decided about stays as it was decided.
 SCHEDULED = f"""SELECT id, key, handler, canonical, refresh_at FROM pages NOT INDEXED
-WHERE id > ? AND kind = 'page' AND led = 0 AND {FINISHED}
-AND (reason IS NULL OR reason NOT IN ('robots', 'excluded', 'forgotten')) ORDER BY id LIMIT {CHUNK}"""
+WHERE id > ? AND kind = 'page' AND led = 0 AND forgotten = 0 AND {FINISHED}
+AND (reason IS NULL OR reason NOT IN ('robots', 'excluded')) ORDER BY id LIMIT {CHUNK}"""
 
 
 def soonest(db: Database) -> int | None:

@@ -18,10 +18,10 @@ CHUNK = 1_000  # pages made due in one transaction
 # Nearly all pages are wanted, in order of id: an index by state would sort them for each chunk.
 TO_REFRESH = """SELECT id, host, priority FROM pages NOT INDEXED
 WHERE id > ? AND state IN ('done', 'alias', 'dead', 'gone') AND led = 0 AND round < ?
-AND (lastmod IS NULL OR ?) AND (reason IS NOT 'excluded' OR round = 0) ORDER BY id LIMIT ?"""
+AND (lastmod IS NULL OR ?) AND (reason IS NOT 'excluded' OR round = 0) AND forgotten = 0 ORDER BY id LIMIT ?"""
 REST = """SELECT id, host, priority FROM pages NOT INDEXED
 WHERE id > ? AND state IN ('done', 'alias', 'dead', 'gone') AND led = 0 AND round < ? AND lastmod IS NOT NULL
-AND (reason IS NOT 'excluded' OR round = 0)
+AND (reason IS NOT 'excluded' OR round = 0) AND forgotten = 0
 AND fence <= (SELECT fence FROM rounds ORDER BY number DESC LIMIT 1) ORDER BY id LIMIT ?"""
 REFRESH = """UPDATE pages SET state = 'pending', due_at = ?, round = ?, failures = 0, rereads = 0, lost = 0,
 reason = NULL, error = NULL WHERE id = ?"""

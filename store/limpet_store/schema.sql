@@ -87,6 +87,7 @@ CREATE TABLE pages (
   missed_at     INTEGER,
   code          TEXT,                       -- handler:hash that extracted it
   dropped       TEXT,                       -- JSON: links left out, by reason
+  forgotten     INTEGER NOT NULL DEFAULT 0, -- 1: not visited any more, whoever finds it again
   CONSTRAINT pages_key UNIQUE (key),
   CONSTRAINT pages_open_is_pending CHECK (open = 0 OR state = 'pending')
 );

@@ -12,7 +12,7 @@ from crash.world import HOME, Process, Website, World, work
 
 from limpet import Page, Record, Site, request
 from limpet_producer import enqueue
-from limpet_store import pausing, refreshing, rounds
+from limpet_store import dead, forgetting, pausing, refreshing, rounds
 
 DONE = "done"
 
@@ -419,8 +419,53 @@ PAUSED = Scenario(
     ),
 )  # fmt: skip
 
+# -- given up, retried; forgotten
+
+
+def _retry(world: World, token: str) -> None:
+    with Process(world, token) as process:
+        process.recover()
+        dead.retry(process.store, dead.Which(), now=process.now())
+        process.relay()
+        work(process, process.worker())
+        rounds.finish(process.store, process.now())
+        process.relay()
+
+
+RETRIED = Scenario(
+    "dead pages that are retried",
+    lambda: _after_a_round(_world({"/": "<p>", "/p/1": 401, "/p/2": "<p>2"}, _refreshing()), _p_1="<p>1"),
+    _retry,
+    lambda world: Truth(
+        {("product", "1"): (1, {"price": "1"}), ("product", "2"): (1, {"price": "2"})},
+        {"/": DONE, "/p/1": DONE, "/p/2": DONE},
+    ),
+)  # fmt: skip
+
+
+def _forget(world: World, token: str) -> None:
+    """Forget a page, and crawl another round, in which it is found again."""
+    with Process(world, token) as process:
+        process.recover()
+        forgetting.forget(process.store, forgetting.named(process.store, f"{HOME}/p/1"), now=process.now())
+        process.relay()
+    crawl(world, token, round_=2)
+
+
+FORGOTTEN = Scenario(
+    "a page that is forgotten",
+    lambda: _after_a_round(_world({"/": "<p>", "/p/1": "<p>1", "/p/2": "<p>2"}, _refreshing())),
+    _forget,
+    lambda world: Truth(
+        {("product", "1"): (2, None), ("product", "2"): (1, {"price": "2"})},
+        {"/": DONE, "/p/1": "dead", "/p/2": DONE},
+    ),
+)  # fmt: skip
+
 AUTHORED = [
     REFRESHED,
+    RETRIED,
+    FORGOTTEN,
     PAUSED,
     BOUNCED,
     VANISHED,

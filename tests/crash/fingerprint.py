@@ -11,7 +11,7 @@ TABLES = {
     "meta": "store_id, epoch, life, pruned, -fence, paused",
     "hosts": "id, name, scope, delay, pace, blocked_until, blocked_at, blocks, streak, rests, robots, robots_at",
     "pages": "key, state, due_at, refresh_at, round, -fence, nonce, open, attempted_at, failures, rereads, lost, "
-    "status, fetched_at, canonical, data, missed, missed_at, etag, modified",
+    "status, fetched_at, canonical, data, missed, missed_at, etag, modified, forgotten",
     "records": "id, version, hash, gone, first_seen, last_changed, url",
     "parts": "record, part, page, -fence, hash, last_seen",
     "also_on": "record, part, page",

@@ -59,7 +59,7 @@ def dying_rebuild(world: World) -> None:
     """A rebuild is killed before its last call; a lease and the rebuilder's token lapse."""
     flush(world)
 
-    def die(*_: object) -> None:
+    def die(*_: object, **__: object) -> None:
         raise _Dies
 
     with mock.patch.object(Frontier, "rebuild_end", die), Process(world, "other", alone=False) as process:

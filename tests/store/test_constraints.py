@@ -35,7 +35,7 @@ URL = "http://127.0.0.1/a"
         ("INSERT INTO pages SELECT 99, key, kind, url, canonical, method, body, headers, query, host, handler, data,"
          " merges, led, lastmod, parent, depth, hops, priority, state, due_at, refresh_at, round, fence, nonce, open,"
          " attempted_at, failures, rereads, lost, status, reason, error, fetched_at, etag, modified, missed, missed_at,"
-         " code, dropped FROM pages", "UNIQUE"),
+         " code, dropped, forgotten FROM pages", "UNIQUE"),
         ("UPDATE parts SET fence = fence - 1", "parts_fence_rises"),
         ("UPDATE outbox SET mark = 'x'", "outbox_append_only"),
         ("DELETE FROM outbox", "outbox_no_early_purge"),

@@ -89,7 +89,7 @@ def test_a_period_that_the_site_file_drops_ends(store: Store) -> None:
     assert refreshing.make_due(store, NOW + 100 * HOUR, HOUR) == 0
 
 
-@pytest.mark.parametrize("reason", ["robots", "excluded", "forgotten"])
+@pytest.mark.parametrize("reason", ["robots", "excluded"])
 def test_what_somebody_has_decided_about_is_not_scheduled(store: Store, reason: str) -> None:
     finished(store, 1)
     with store.db.write():
