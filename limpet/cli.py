@@ -37,6 +37,8 @@ SUMMARY = {  # command -> the line that `limpet --help` shows, in this order
     "changes": "The messages, as JSON lines.",
     "verify": "Check the invariants on the crawl's own data.",
     "rebuild": "Build the frontier and the stream again from the store.",
+    "backup": "Copy the crawl's database, while it is in use too.",
+    "restore": "Put a copy back.",
     "doctor": "Look at this machine and at the settings, with their origin.",
     "path": "Print the path of the crawl's database.",
     "reset": "Delete a crawl's data, to start over.",

@@ -151,7 +151,9 @@ def _counts(found: Iterable[DeadPage], key: Callable[[DeadPage], str], machine: 
 
 def _line(page: DeadPage) -> str:
     status = f", status {page.status}" if page.status else ""
-    return shown.one_line(f"{page.reason}, {_tries(page)}{status}: {page.url}: {_first_line(page.error)}", 400)
+    return shown.one_line(
+        f"{page.reason}, {_tries(page)}{status}: {page.url}: {_first_line(page.error)}", 400
+    )
 
 
 def _object(page: DeadPage) -> str:

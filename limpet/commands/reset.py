@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -10,13 +9,13 @@ from typing import Any
 
 import click
 
+from limpet.alone import alone, refuse_if_used
 from limpet.cli import flags_of, place_options, site_argument
 from limpet.engine import Engine
 from limpet.exits import Exit, say
 from limpet.looking import Glimpse, embedded_runs, glimpse
 from limpet_store import keys
 from limpet_store.errors import LimpetError, UsageError
-from limpet_store.presence import living, try_lock
 from limpet_store.valkey import stop_server
 
 SUFFIXES = ("", "-wal", "-shm", "-journal", ".published", ".lock")  # the lock last: it is held meanwhile
@@ -36,24 +35,14 @@ def command(site_file: Path, yes: bool, **options: Any) -> int:
         if not engine.has_store():
             say(f"{name}: nothing to delete, there is no {chosen.store_path}")
             return Exit.COMPLETE
-        _refuse_if_used(name, chosen.home)
+        refuse_if_used(name, chosen.home)
         if not yes:
             _ask(name, chosen.store_path)
         removed = _empty_redis(engine)
-    lock = _lock(chosen.store_path)  # after our own connection to it is closed
-    try:
-        _refuse_if_used(name, chosen.home)
+    with alone(name, chosen.home, chosen.store_path):  # after our own connection to it is closed
         removed += _delete_files(chosen.store_path)
-    finally:
-        os.close(lock)
     say(f"removed: {', '.join(removed)}")
     return Exit.COMPLETE
-
-
-def _refuse_if_used(name: str, home: Path) -> None:
-    if found := living(home):
-        pids = ", ".join(f"{who.role} {who.pid}" for who in found)
-        raise UsageError(f"{name} is in use ({pids}): stop that first")
 
 
 def _ask(name: str, store_path: Path) -> None:
@@ -67,17 +56,6 @@ def _ask(name: str, store_path: Path) -> None:
     if not agreed:
         say("nothing was removed")
         raise click.Abort
-
-
-def _lock(store_path: Path) -> int:
-    """The store's lock: nobody is in a transaction, and none begins."""
-    fd = os.open(
-        store_path.with_name(store_path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-    )
-    if not try_lock(fd):
-        os.close(fd)
-        raise UsageError(f"{store_path} is being written to: stop that first")
-    return fd
 
 
 def _empty_redis(engine: Engine) -> list[str]:

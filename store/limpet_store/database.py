@@ -214,6 +214,14 @@ class Database:
         except sqlite.Error:
             self._drop()  # the first error is the one to report
 
+    def copy_to(self, other: Database) -> None:
+        """Make `other` a copy of this one as it is now, in one read: others may write meanwhile."""
+        self._mine()
+        try:
+            self._connect().backup(other._connect())
+        except sqlite.Error as error:
+            raise mapped(error, other.path) from error
+
     def close(self) -> None:
         """Close the connection and the lock file. Safe to call twice."""
         self._drop()
@@ -242,9 +250,10 @@ def schema_sql() -> str:
     return resources.files("limpet_store").joinpath("schema.sql").read_text("utf-8")
 
 
-def set_journal_mode(db: Database) -> None:
-    """WAL where the library has the fix, a rollback journal elsewhere. Needs the file to itself for a moment."""
-    wanted = "wal" if wal_is_safe(sqlite.sqlite_version_info) else "truncate"
+def set_journal_mode(db: Database, wanted: str | None = None) -> None:
+    """WAL where the library has the fix, a rollback journal elsewhere, or the one that is wanted. Needs the file to
+    itself for a moment."""
+    wanted = wanted or ("wal" if wal_is_safe(sqlite.sqlite_version_info) else "truncate")
     connection = db._connect()
     try:
         if connection.execute("PRAGMA journal_mode").fetchone()[0] != wanted:

@@ -21,15 +21,9 @@ def begin(store: Store, witness: Witness, seen_as: str) -> bool:
     transaction, subscribers meet a new source, and its first message says that there is a gap.
     """
     with store.db.write():
-        current, epoch = store.db.rows("SELECT store_id, epoch FROM meta")[0]
-        if current != seen_as:
+        if store.identity().store_id != seen_as:
             return False
-        life, _ = outbox.top(store.db)
-        born = secrets.token_hex(8)
-        source = Source(store.crawl, born, max(epoch + 1, wall_ms()))
-        store.db.run("UPDATE meta SET store_id = ?, epoch = ?, life = ?", (born, source.epoch, life))
-        message = gap_message(source, before=seen_as, at=wall_ms())
-        outbox.append(store.db, [Entry("gap", messages=[message])], wall_ms())
+        born = _begin(store).store_id
     witness.write(born, 0, "-")
     log.error(
         "%s went back in time: it speaks as a new source from now on (%s, was %s)",
@@ -38,3 +32,19 @@ def begin(store: Store, witness: Witness, seen_as: str) -> bool:
         seen_as,
     )
     return True
+
+
+def renew(store: Store) -> Source:
+    """The same for a copy that nobody else uses, before it takes the place of a store."""
+    with store.db.write():
+        return _begin(store)
+
+
+def _begin(store: Store) -> Source:
+    before = store.identity()
+    life, _ = outbox.top(store.db)
+    source = Source(store.crawl, secrets.token_hex(8), max(before.epoch + 1, wall_ms()))
+    store.db.run("UPDATE meta SET store_id = ?, epoch = ?, life = ?", (source.store_id, source.epoch, life))
+    message = gap_message(source, before=before.store_id, at=wall_ms())
+    outbox.append(store.db, [Entry("gap", messages=[message])], wall_ms())
+    return source

@@ -18,7 +18,7 @@ from limpet.engine import Engine
 
 FIELDS = [
     "crawl", "site_file", "store", "at", "problems", "pages", "sitemaps", "dead", "failing",
-    "failing_by_reason", "missed", "in_flight", "next_due",
+    "failing_by_reason", "missed", "paused", "in_flight", "next_due",
     "records", "versions", "rejected", "unmatched", "stale", "requests", "repeat_rate", "round", "hosts_total", "hosts",
     "workers", "redis", "lag",
 ]  # fmt: skip
