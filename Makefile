@@ -23,11 +23,12 @@ ifneq ($(shell .venv/bin/python -c '' 2>/dev/null && cat .venv/ready 2>/dev/null
 .PHONY: .venv/installed
 endif
 
-.PHONY: help .venv demo test check bench lock clean
+.PHONY: help .venv demo test check prove bench lock clean
 help:
 	@echo "make demo    crawl the built-in shop while killing the crawler, and check every row (about a minute)"
 	@echo "make test    the quick test suite                     make demo ARGS='--runs 5'"
 	@echo "make check   ruff, mypy --strict, import contracts    make test  ARGS='-k relay -x'"
+	@echo "make prove   what takes minutes: long outages, a soak under random kills, a long crawl (half an hour)"
 	@echo "make bench   CPU per page, against a plain loop"
 	@echo "make lock    resolve the dependencies again (needs uv; ARGS=--upgrade for newer releases)"
 	@echo "make clean   remove .venv, caches and the demo's folder"
@@ -44,6 +45,9 @@ check: .venv
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
 	$(RUN)/lint-imports
+
+prove: .venv
+	@$(RUN)/python -m pytest -m prove -v -s --durations=0 $(ARGS)
 
 bench: .venv
 	@$(RUN)/python bench/cpu.py $(ARGS)

@@ -253,12 +253,6 @@ class Chaos:
                 f"{each.name}: {each.text}" for each in verify.verify(store, quiet=True) if each.ok is False
             ]
             found += [f"{n} pages {state}" for state, n in store.db.rows(summary.STATES) if state != "done"]
-            most = 1 + self.tally.price_changes
-            found += [
-                f"{key} has {version} versions"
-                for key, version in self.crawl.versions().items()
-                if version > most
-            ]
         most = 1 + self.tally.price_changes
         found += [f"{key}: {n} versions" for key, n in self.crawl.versions().items() if n > most]
         found += [f"message {key} is there {n} times" for key, n in self.crawl.messages().items() if n > 1]
