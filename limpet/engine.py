@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from redis import Redis
+from redis.exceptions import RedisError
 
 from limpet import home as homes
 from limpet import logs, settings
@@ -18,9 +19,10 @@ from limpet.load import load_site
 from limpet.site import Site
 from limpet_consumers.tickets import Tickets
 from limpet_store.admission import HostRules
+from limpet_store.complaints import complaint
 from limpet_store.errors import FrontierUnavailable, StoreUnavailable, UsageError
 from limpet_store.frontier import REBUILD_TTL, CursorMissing, Frontier
-from limpet_store.presence import Presence, Recovery, anyone_working
+from limpet_store.presence import Presence, Recovery, anyone_working, bereft, bury
 from limpet_store.rebuild import Rebuilt, rebuild
 from limpet_store.relay import Relay
 from limpet_store.server import Server, ServerFacts, check_server, connect
@@ -248,14 +250,28 @@ class Engine:
         self.count("rebuilds", rebuilt is not None)
         return rebuilt
 
+    def bury(self) -> int:
+        """End the leases of workers that died on this machine and of which nobody has seen to; returns how many leases
+        there were. Raises FrontierError: then they are found again."""
+        ended = 0
+        for name in bereft(self.settings.home):
+            ended += self.frontier.reap(f"{name}/")
+            try:
+                self.tickets.forget_worker(name)
+            except RedisError as error:
+                raise FrontierUnavailable(complaint(error)) from error
+            bury(self.settings.home, name)
+        return ended
+
     def recover(self) -> int:
         """After a crash: end the leases of workers that cannot be alive; returns how many there were.
 
-        Elsewhere than on an embedded server they lapse, since their holders may be on another machine.
+        Elsewhere than on an embedded server those of another machine lapse, since nobody knows whether it lives.
         """
         with Recovery(self.settings.home) as recovery:  # no worker begins between the look and the reaping
             recovery.hold()
             ended = self.frontier.reap("") if self.nobody_works() else 0
+            ended += self.bury()
             self.relay()
         return ended
 

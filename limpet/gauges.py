@@ -36,7 +36,7 @@ class Gauges:
     def __init__(self, settings: Settings, crawl: str) -> None:
         self._settings = settings
         self._crawl = crawl
-        self._census = Counted(self._count)
+        self._census = Counted(self.count)
 
     def look(self) -> Iterator[Sample]:
         """What there is now. What does not answer is left out, and said to be away."""
@@ -78,7 +78,8 @@ class Gauges:
         for reason, number in seen.refused.items():
             yield "refused_jobs", (reason,), number
 
-    def _count(self) -> Census:
+    def count(self) -> Census:
+        """Count everything once, which takes seconds where there are millions of pages. Raises LimpetError."""
         with self._store() as store:
             try:
                 with self._server() as server:

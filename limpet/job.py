@@ -42,7 +42,7 @@ def run_slice(crawl: str) -> dict[str, int]:
         raise RuntimeError(f"no worker of {crawl!r}")
     with ExitStack() as left:
         entering, length = _reporter(context, "place"), here.site.knobs.slice
-        if not patiently(lambda: _enter(here, left), entering, context.should_stop, length):
+        if not patiently(lambda: _enter(here, context.token, left), entering, context.should_stop, length):
             return {}
         logs.about(worker=context.token)
         journal = _journal(here, context.token)
@@ -54,11 +54,11 @@ def run_slice(crawl: str) -> dict[str, int]:
             return slice_.run(length)
 
 
-def _enter(here: Workplace, left: ExitStack) -> None:
+def _enter(here: Workplace, token: str, left: ExitStack) -> None:
     """Show that this horse is there, and wait for a recovery that is under way."""
     rearm(here.site.knobs.turn_limit)  # a command that hangs in its recovery must not hold this for ever
     with ExitStack() as entered:
-        entered.enter_context(Presence(here.home, "horse"))
+        entered.enter_context(Presence(here.home, "horse", token))
         entered.enter_context(Recovery(here.home)).wait()
         left.enter_context(entered.pop_all())
 

@@ -22,6 +22,7 @@ from limpet_store.store import wall_ms
 log = logging.getLogger("limpet.pool")
 
 TICKETS_EVERY = 0.1  # seconds between two counts of who works
+BURY_EVERY = 1.0  # seconds between two looks for workers of which nobody sees to what they left
 GRACE = 3.0  # seconds that a stop leaves to the workers; they have the rest of its five to be buried
 PATIENCE, LAST_PATIENCE = 5.0, 1.0  # seconds that a supervisor waits for those who write, and while it stops
 
@@ -35,7 +36,7 @@ class Pool:
         self._engine = engine
         self._workers = workers
         self.store_id = engine.store.source.store_id
-        self._count_at = self._rest_until = 0.0
+        self._count_at = self._rest_until = self._bury_at = 0.0
         self._outages = Outages(log.warning)
         self._counting, self._looking = Backoff(), Backoff()
         self._draining = self._stopping = False
@@ -60,6 +61,8 @@ class Pool:
         died = self._supervisor.poll(wait)
         self._engine.count("worker_deaths", died)
         self._outages.look()
+        if time.monotonic() >= self._bury_at:
+            self._bury_strangers()
         if time.monotonic() >= self._count_at:
             self._count()
         return died
@@ -115,6 +118,12 @@ class Pool:
         except (ServerRefused, OSError) as error:
             log.info("%s", error)
             return False
+
+    def _bury_strangers(self) -> None:
+        """Workers of another pool on this machine whose supervisor died with them: nobody else sees to their pages."""
+        self._bury_at = time.monotonic() + BURY_EVERY
+        with self._or_not(REDIS, "other pools"):
+            self._engine.bury()
 
     def _bury(self, name: str) -> None:
         """A worker and its horses are gone: its pages are visible again at once."""

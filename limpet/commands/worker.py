@@ -68,7 +68,7 @@ def command(
         )
 
     with ExitStack() as left:
-        patiently(lambda: left.enter_context(Presence(chosen.home, "worker")), Reporter(name, "place"))
+        patiently(lambda: left.enter_context(Presence(chosen.home, "worker", name)), Reporter(name, "place"))
         return run_worker(
             url, site.name, store_id, name, parent=parent, on_horse_death=bury, prepare=prepare,
             tell=Reporter(name, "tickets"),

@@ -89,6 +89,16 @@ class Glance:
     slot: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class InHost:
+    """A host in the frontier: when it can next give out a page (ms; None: it has none to give), pages that wait, and
+    pages that are leased."""
+
+    next_at: int | None
+    waiting: int
+    leased: int
+
+
 class Frontier:
     """The verbs of one crawl's frontier in one life of its store. Raises FrontierUnavailable from all of them."""
 
@@ -184,6 +194,17 @@ class Frontier:
     def census(self, hosts: Sequence[int]) -> InFrontier:
         """How many pages of these hosts (a few hundred at most) it has."""
         return InFrontier(*map(int, self._call("census", *hosts)))
+
+    def nearest(self, most: int) -> list[int]:
+        """The ids of the hosts that can give out a page next, the nearest first."""
+        return [int(host) for host in self._server.command("ZRANGE", f"{self.prefix}:hosts", 0, most - 1)]
+
+    def hosts(self, hosts: Sequence[int]) -> list[InHost]:
+        """How these hosts (a few hundred at most) stand, without touching them."""
+        return [
+            InHost(None if int(at) < 0 else int(at), waiting, leased)
+            for at, waiting, leased in self._call("hosts", *hosts)
+        ]
 
     def take_login(self, token: str, lease: int) -> bool:
         """Become the one who logs in, for `lease` ms; False while another is. May be repeated."""

@@ -1,7 +1,8 @@
 """Who lives on this machine: a file per process, locked while the process lives.
 
 The lock is the fact; names and pid numbers are for people. A kill -9 frees a lock at once, so nothing here is
-ever stale for longer than the kernel takes. The files may be left behind; whoever looks next removes them.
+ever stale for longer than the kernel takes. The files may be left behind; whoever looks next removes them, but for
+those of workers: they name whose leases are to be ended, and go when that was done (`bereft`, `bury`).
 Only processes of this machine are seen: the home folder is on a local file system. In containers that share
 it two of them may have the same pid, so a name that is taken gets a number.
 """
@@ -57,9 +58,11 @@ class Presence:
     parent does not pass for it.
     """
 
-    def __init__(self, home: Path, role: str) -> None:
+    def __init__(self, home: Path, role: str, name: str = "") -> None:
+        """`name` is what the nonces of its leases begin with, for a worker or horse."""
         if role not in ROLES:
             raise ValueError(f"no such role: {role}")
+        self._name = name
         self.path = home / "run" / f"{role}-{os.getpid()}"
         self._fd = -1
 
@@ -68,6 +71,8 @@ class Presence:
         if self._fd < 0:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.path, self._fd = _hold(self.path)
+            os.ftruncate(self._fd, 0)
+            os.write(self._fd, self._name.encode())
             _held.add(self)
         return self
 
@@ -137,7 +142,7 @@ def _hold(wanted: Path) -> tuple[Path, int]:
     path = next(names)
     while True:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        if not wait_lock(fd, fcntl.LOCK_EX, LOOK):
+        if not wait_lock(fd, fcntl.LOCK_EX, LOOK) or _is_unburied(path):
             path = next(names)
         elif _is_named(fd, path):
             return path, fd
@@ -184,8 +189,39 @@ def _is_held(path: Path) -> bool:
     try:
         if not try_lock(fd, fcntl.LOCK_SH):  # shared: two lookers must not take each other for the owner
             return True
-        if try_lock(fd, fcntl.LOCK_EX) and _is_named(fd, path):
+        if try_lock(fd, fcntl.LOCK_EX) and _is_named(fd, path) and not _is_unburied(path):
             path.unlink()
         return False
     finally:
         os.close(fd)
+
+
+def _name_of(path: Path) -> str:
+    try:
+        return path.read_text().partition("/")[0]
+    except (FileNotFoundError, UnicodeDecodeError):
+        return ""
+
+
+def _is_unburied(path: Path) -> bool:
+    """Whether a file that nobody holds is a worker's whose leases are still to be ended."""
+    return path.name.startswith("worker-") and bool(_name_of(path))
+
+
+def bereft(home: Path) -> set[str]:
+    """Names of workers that died on this machine, with all their work-horses, and were not buried."""
+    alive, dead = set(), set()
+    for who, path in _files(home):
+        if who.role in WORKING and (name := _name_of(path)):
+            if _is_held(path):
+                alive.add(name)
+            elif who.role == "worker":
+                dead.add(name)
+    return dead - alive
+
+
+def bury(home: Path, name: str) -> None:
+    """The leases of the worker of this name are ended: it is known no more."""
+    for who, path in _files(home):
+        if who.role == "worker" and _name_of(path) == name and not _is_held(path):
+            path.unlink(missing_ok=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from limpet_store import outbox
@@ -11,10 +13,11 @@ from limpet_store.retry import LOGINS, LONGEST
 from limpet_store.store import Store
 
 MOST_HOSTS = 100  # hosts that are listed, the troubled ones first
-HOSTS = f"""SELECT scheme, name, port, {DELAY}, max_in_flight, paused,
+HOSTS = f"""SELECT id, scheme, name, port, {DELAY}, max_in_flight, paused,
   CASE WHEN blocked_until > :now AND blocked_until <= :now + {LONGEST} THEN blocked_until END AS blocked,
   rests > 0, robots IS NULL AND robots_page > 0, error, logins >= {LOGINS}
-FROM hosts ORDER BY logins < {LOGINS}, paused DESC, blocked IS NULL, rests = 0, id LIMIT {MOST_HOSTS}"""
+FROM hosts ORDER BY logins < {LOGINS}, paused DESC, blocked IS NULL, rests = 0,
+  id NOT IN (SELECT value FROM json_each(:busy)), id LIMIT {MOST_HOSTS}"""
 BEHIND = "SELECT count(*) FROM outbox WHERE seq > ?"
 
 
@@ -22,6 +25,7 @@ BEHIND = "SELECT count(*) FROM outbox WHERE seq > ?"
 class HostStanding:
     """One host; times in ms. `resting`: it failed for every page and is probed with one at a time."""
 
+    id: int
     origin: str
     delay: int
     max_in_flight: int | None
@@ -33,19 +37,19 @@ class HostStanding:
     held: bool  # its logins fail: the next crawl command tries again
 
 
-def hosts(store: Store, now: int) -> tuple[int, list[HostStanding]]:
-    """How many hosts there are, and up to 100 of them, the troubled ones first."""
-    listed = [_standing(*row) for row in store.db.rows(HOSTS, {"now": now})]
+def hosts(store: Store, now: int, busy: Sequence[int] = ()) -> tuple[int, list[HostStanding]]:
+    """How many hosts there are, and up to 100 of them, the troubled ones first, then those whose ids are in `busy`."""
+    listed = [_standing(*row) for row in store.db.rows(HOSTS, {"now": now, "busy": json.dumps(list(busy))})]
     return int(store.db.value("SELECT count(*) FROM hosts")), listed
 
 
 def _standing(
-    scheme: str, name: str, port: int, delay: int, limit: int, paused: int, blocked: int | None, rests: int,
+    id_: int, scheme: str, name: str, port: int, delay: int, limit: int, paused: int, blocked: int | None, rests: int,
     robots: int, error: str | None, held: int,
 ) -> HostStanding:  # fmt: skip
     place = "" if port == DEFAULT_PORTS[scheme] else f":{port}"
     return HostStanding(
-        origin=f"{scheme}://{name}{place}", delay=delay, max_in_flight=limit or None,
+        id=id_, origin=f"{scheme}://{name}{place}", delay=delay, max_in_flight=limit or None,
         paused=bool(paused), blocked_until=blocked, error=error, resting=bool(rests), robots_unknown=bool(robots),
         held=bool(held),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from limpet_store import presence as presences
-from limpet_store.presence import Living, Presence, anyone_working, living
+from limpet_store.presence import Living, Presence, anyone_working, bereft, bury, living
 
 HOLD = """
 import sys
@@ -208,3 +208,60 @@ def test_lookers_never_remove_the_file_of_a_process_that_is_just_coming(tmp_path
     while any(process.poll() is None for process in churning):
         living(tmp_path)
     assert [process.returncode for process in churning] == [0, 0]
+
+
+# -- who is to be buried
+
+NAMED = HOLD.replace("sys.argv[2])", "*sys.argv[2:])")
+
+
+def named(home: Path, role: str, name: str) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", NAMED, str(home), role, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"held\n"
+    return process
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.communicate()
+
+
+def test_a_killed_worker_is_bereft_until_it_is_buried_whoever_looks(tmp_path: Path) -> None:
+    first, second = named(tmp_path, "worker", "w1"), named(tmp_path, "worker", "w2")
+    assert bereft(tmp_path) == set()
+    kill(first)
+    assert [who.pid for who in living(tmp_path)] == [second.pid]
+    assert bereft(tmp_path) == {"w1"}
+    bury(tmp_path, "w2")  # which lives
+    bury(tmp_path, "w1")
+    assert bereft(tmp_path) == set()
+    assert [who.pid for who in living(tmp_path)] == [second.pid]
+    kill(second)
+
+
+def test_a_worker_whose_horse_lives_is_not_bereft_yet(tmp_path: Path) -> None:
+    worker, horse = named(tmp_path, "worker", "w1"), named(tmp_path, "horse", "w1/3")
+    kill(worker)
+    assert bereft(tmp_path) == set()
+    kill(horse)
+    assert bereft(tmp_path) == {"w1"}
+
+
+def test_a_worker_that_leaves_by_itself_is_not_bereft(tmp_path: Path) -> None:
+    worker = named(tmp_path, "worker", "w1")
+    worker.communicate(b"\n")
+    assert bereft(tmp_path) == set()
+    assert files(tmp_path) == []
+
+
+def test_a_new_process_of_the_same_pid_does_not_hide_a_bereft_one(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / f"worker-{os.getpid()}").write_text("w1")
+    with Presence(tmp_path, "worker", "w2"):
+        assert bereft(tmp_path) == {"w1"}
+        bury(tmp_path, "w1")
+        assert bereft(tmp_path) == set()
+        assert anyone_working(tmp_path)
