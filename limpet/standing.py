@@ -18,6 +18,7 @@ from limpet_store.standing import HostStanding
 from limpet_store.store import wall_ms
 from limpet_store.summary import Summary, counted
 
+PATIENCE = 1.0  # seconds for the dearest count: those who ask wait for it
 STATES = ("pending", "done", "alias", "dead", "gone", "held")
 
 
@@ -94,7 +95,7 @@ def gather(engine: Engine) -> Status:
         site_file=engine.site_file,
         store=engine.settings.store_path,
         at=now,
-        counts=summary.summarise(store, engine.site.codes(), dropped=False),
+        counts=summary.summarise(store, engine.site.codes(), dropped=False, patience=PATIENCE),
         pending=rounds.pending(store),
         paused=pausing.is_paused(store),
         in_flight=summary.in_flight(store),

@@ -67,6 +67,8 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
                 f"{count:,} {one_line(reason)}" for reason, (count, _, _) in sorted(counts.dead.items())
             ),
         )
+    if counts.stale is None:
+        yield "not counted", "pages by the handler that read them: there are too many"
     yield "round", _round(status)
     for host in status.hosts[:MOST_HOSTS]:
         yield "host", one_line(_host(host))

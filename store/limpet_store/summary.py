@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -16,9 +18,12 @@ ROBOTS = "SELECT p.state, count(*) FROM hosts h JOIN pages p ON p.id = h.robots_
 SITEMAPS = "SELECT state, count(*) FROM pages WHERE kind = 'sitemap' GROUP BY state"
 DEAD = "SELECT reason, count(*), min(url), error FROM pages WHERE state = 'dead' AND kind <> 'robots' GROUP BY reason"
 RECORDS = "SELECT count(*), coalesce(sum(version), 0) FROM records WHERE gone = 0"
-CODES = "SELECT code, count(*) FROM pages WHERE state = 'done' AND code IS NOT NULL GROUP BY code"
+# In order of id: an index by state would lead all over the table.
+CODES = """SELECT code, count(*), min(id) FROM pages NOT INDEXED
+WHERE id > ? AND id <= ? AND state = 'done' AND code IS NOT NULL GROUP BY code"""
+CODES_CHUNK = 20_000  # ids in one read
 NO_HANDLER = ":"  # the code of a page that no handler reads
-UNMATCHED = "SELECT url FROM pages WHERE state = 'done' AND code = ? LIMIT 1"
+UNMATCHED = "SELECT url FROM pages WHERE id = ?"
 HELD_BACK = "SELECT count(*) FROM pages WHERE state = 'held' AND reason = 'sample'"
 WAITING = "SELECT count(*) FROM records WHERE gone = 1 AND version = 0"
 REJECTED = "SELECT count(*) FROM rejections"
@@ -52,10 +57,10 @@ class Summary:
     dead: Mapping[str, tuple[int, str, str]]
     rejected: int
     rejection: str | None
-    unmatched: int
+    unmatched: int | None  # None: not counted, as is `stale`
     unmatched_url: str | None
     dropped: Mapping[str, int] = field(default_factory=dict)
-    stale: int = 0
+    stale: int | None = 0
     failing: Mapping[str, int] = field(
         default_factory=dict
     )  # pages that failed and are tried again, by reason
@@ -80,15 +85,19 @@ class Summary:
         return self.attempts / self.records if self.records else None
 
 
-def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -> Summary:
+def summarise(
+    store: Store, codes: Mapping[str, str], *, dropped: bool = True, patience: float | None = None
+) -> Summary:
     """Count what there is. Costs a scan of the pages: for people, not for loops.
 
-    `dropped` False leaves out the links that were not followed, the dearest of the counts.
+    `dropped` False leaves out the links that were not followed, the dearest of the counts. Those by handler, the next,
+    are left out when they take longer than `patience` seconds.
     """
     db = store.db
     records, versions = db.rows(RECORDS)[0]
-    read_by = codes_used(store)
-    unmatched = db.one(UNMATCHED, (NO_HANDLER,)) if NO_HANDLER in read_by else None
+    read_by = _read_by(store, patience)
+    unmatched, example = (read_by or {}).get(NO_HANDLER, (0, 0))
+    unmatched_url = db.one(UNMATCHED, (example,)) if unmatched else None
     rejection = db.one(REJECTION)
     failing = db.rows(FAILING)
     attempts, since = db.one(ROUND) or (0, 0)
@@ -100,10 +109,10 @@ def summarise(store: Store, codes: Mapping[str, str], *, dropped: bool = True) -
         dead={reason or "failed": (count, url, _first(error)) for reason, count, url, error in db.rows(DEAD)},
         rejected=db.value(REJECTED),
         rejection=rejection[0] if rejection else None,
-        unmatched=read_by.get(NO_HANDLER, 0),
-        unmatched_url=unmatched[0] if unmatched else None,
+        unmatched=None if read_by is None else unmatched,
+        unmatched_url=unmatched_url[0] if unmatched_url else None,
         dropped=dropped_links(store) if dropped else {},
-        stale=_stale(read_by, codes),
+        stale=None if read_by is None else _stale(_numbers(read_by), codes),
         failing={reason: count for reason, count, _ in failing},
         failure=failing[0][2] if failing else None,
         missed=db.value(MISSED),
@@ -146,7 +155,24 @@ def readable_now(store: Store, match: Callable[[str], str | None]) -> int:
 
 def codes_used(store: Store) -> dict[str, int]:
     """Pages that are done, by the handler and code that read them."""
-    return dict(store.db.rows(CODES))
+    return _numbers(_read_by(store, None) or {})
+
+
+def _read_by(store: Store, patience: float | None) -> dict[str, tuple[int, int]] | None:
+    """How many pages each code read, and the first of them; None when that takes longer than `patience` seconds."""
+    until = math.inf if patience is None else time.monotonic() + patience
+    found: dict[str, tuple[int, int]] = {}
+    for after in range(0, int(store.db.value("SELECT coalesce(max(id), 0) FROM pages")), CODES_CHUNK):
+        if time.monotonic() > until:
+            return None
+        for code, count, first in store.db.rows(CODES, (after, after + CODES_CHUNK)):
+            had, example = found.get(code, (0, first))
+            found[code] = had + count, example
+    return found
+
+
+def _numbers(read_by: Mapping[str, tuple[int, int]]) -> dict[str, int]:
+    return {code: count for code, (count, _) in read_by.items()}
 
 
 def _stale(read_by: Mapping[str, int], codes: Mapping[str, str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from store_making import NOW, attempt, enqueue, turn, visit
 
 from limpet_store import summary
@@ -66,3 +67,18 @@ def test_broken_links_do_not_spoil_a_crawl_and_dead_pages_do(store: Store) -> No
     assert not summary.summarise(store, {}).imperfect
     turn(store, done=[Outcome(attempt=attempt(store, B), kind=Kind.DEAD, reason="failed")])
     assert summary.summarise(store, {}).imperfect
+
+
+def test_pages_by_handler_are_counted_over_chunks_or_left_out(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summary, "CODES_CHUNK", 2)
+    urls = [f"http://a.example/{n}" for n in range(5)]
+    enqueue(store, *urls)
+    for url in urls:
+        visit(store, url)
+
+    assert summary.codes_used(store) == {"h:1": 5}
+    assert summary.summarise(store, {"h": "2"}).stale == 5
+    assert summary.summarise(store, {"h": "2"}, patience=-1).stale is None
+    assert summary.summarise(store, {"h": "2"}, patience=-1).unmatched is None

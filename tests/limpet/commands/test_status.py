@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from front_helpers import CLEAN, ask, command, edit, limpet, write_site
 
+from limpet import standing
 from limpet.demo.shop import ShopServer
 from limpet.engine import Engine
 
@@ -261,3 +262,14 @@ def test_every_problem_is_listed_with_its_url_and_reason(crawled: Path) -> None:
     assert found[0]["linked_from"] in urls.values()
     assert (found[1]["url"], found[1]["failures"], found[1]["error"]) == (urls[4], 2, "slow")
     assert (found[2]["kind"], found[2]["url"], found[2]["status"]) == ("missed page", urls[5], 404)
+
+
+def test_what_takes_too_long_to_count_is_left_out_and_said_to_be(
+    crawled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standing, "PATIENCE", -1.0)
+
+    found = json.loads(limpet("status", crawled, "--json").out)
+
+    assert (found["stale"], found["unmatched"]) == (None, None)
+    assert "not counted: pages by the handler that read them" in limpet("status", crawled).out
