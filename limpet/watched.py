@@ -157,7 +157,7 @@ class Watched:
 
 def _away(error: Exception, *, embedded: bool) -> str:
     if embedded:
-        return "Redis is not running: it is started by whoever works, and seen again then"
+        return "Redis is not running, or does not answer: it is asked again"
     return f"Redis is away, it is asked again: {error}"
 
 
