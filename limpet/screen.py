@@ -27,7 +27,7 @@ Line = tuple[str, str]  # text, style
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A title and a line for each of the first of `total`."""
+    """A title and a line for each of the first of `total` (0: nobody counts them)."""
 
     title: Line
     rows: list[Line]
@@ -141,7 +141,7 @@ def _sections(view: View, store: InStore, width: int) -> list[Section]:
             in_hand,
             store.ends.in_hand,
         ),
-        Section(("last errors", "bold"), failed, len(failed)),
+        Section(("last errors", "bold"), failed, 0),
     ]
 
 
