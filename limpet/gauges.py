@@ -75,6 +75,7 @@ class Gauges:
         yield "workers", (), seen.workers
         yield "slices", (), seen.slices
         yield "queued_tickets", (), seen.queued
+        yield "failed_tickets", (), seen.failed
         for reason, number in seen.refused.items():
             yield "refused_jobs", (reason,), number
 

@@ -19,6 +19,7 @@ PATIENCE = 2.0  # seconds to connect and per answer: people wait for it
 class Live:
     """A server that answers, and the crawl's frontier on it."""
 
+    url: str
     facts: ServerFacts
     server: Server
     frontier: Frontier
@@ -71,6 +72,6 @@ def glimpse(engine: Engine) -> Iterator[Glimpse]:
     server = Server(url, timeout=PATIENCE)
     try:
         store_id = engine.store.source.store_id
-        yield Glimpse(Live(facts, server, Frontier(server, engine.site.name, store_id)))
+        yield Glimpse(Live(url, facts, server, Frontier(server, engine.site.name, store_id)))
     finally:
         server.close()

@@ -58,6 +58,7 @@ GAUGES = {
     "workers": ("Workers alive, on all machines.", ()),
     "slices": ("Slices at work, on all machines.", ()),
     "queued_tickets": ("Tickets that wait for a worker.", ()),
+    "failed_tickets": ("Tickets whose slice failed within the last hour.", ()),
     "round_open": ("1 while a round is open.", ()),
     "crawl_paused": ("1 while the crawl is paused.", ()),
 }

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from redis.exceptions import RedisError
+
+from limpet import looking
 from limpet.engine import Engine
 from limpet.looking import Glimpse, glimpse
 from limpet.shown import one_line, seconds
+from limpet_consumers.tickets import Standing as Queue
+from limpet_consumers.tickets import Tickets
 from limpet_store import pausing, rounds, standing, summary
 from limpet_store.failures import EXPECTED
 from limpet_store.message import rfc3339
 from limpet_store.presence import WORKING, living
+from limpet_store.server import connect
 from limpet_store.standing import HostStanding
 from limpet_store.store import wall_ms
 from limpet_store.summary import Summary, counted
@@ -41,6 +47,7 @@ class Status:
     workers: int  # on this machine
     redis: str  # one word: running, "not running", lost
     lag: int | None
+    queue: Queue | None
     trouble: str | None  # of Redis
 
     def problems(self) -> Iterator[str]:
@@ -63,6 +70,11 @@ class Status:
         yield from (line for host in self.hosts if (line := _host_problem(host, self.at)))
         if held := self.counts.states.get("held"):
             yield f"held: {counted(held, 'page')}"
+        if self.queue and self.queue.failed:
+            yield f"failed within the last hour: {counted(self.queue.failed, 'slice')}; the log of the pool says why"
+        if self.queue and self.queue.refused:
+            refused = ", ".join(f"{count} {reason}" for reason, count in sorted(self.queue.refused.items()))
+            yield one_line(f"jobs in the queue that were none of ours, and were not run: {refused}")
         if self.in_flight and not self.workers and self.redis == "not running":
             yield f"in flight when the workers died: {counted(self.in_flight, 'page')}; the next run goes on with them"
         if self.counts.unmatched:
@@ -89,6 +101,7 @@ def gather(engine: Engine) -> Status:
     store = engine.existing_store()
     with glimpse(engine) as seen:
         now, redis, lag = _frontier(engine, seen)
+        queue = _queue(engine, seen)
     hosts_total, hosts = standing.hosts(store, now)
     return Status(
         crawl=store.crawl,
@@ -106,6 +119,7 @@ def gather(engine: Engine) -> Status:
         workers=len([who for who in living(engine.settings.home, WORKING) if who.role == "worker"]),
         redis=redis,
         lag=lag,
+        queue=queue,
         trouble=seen.trouble,
     )
 
@@ -117,6 +131,17 @@ def _frontier(engine: Engine, seen: Glimpse) -> tuple[int, str, int | None]:
     status = seen.live.frontier.status()
     lag = standing.rows_behind(engine.store, status.cursor) if status.cursor else None
     return status.now, "running" if lag is not None else "to be rebuilt", lag
+
+
+def _queue(engine: Engine, seen: Glimpse) -> Queue | None:
+    """Of the tickets, on all machines; None where Redis does not answer."""
+    if seen.live is None:
+        return None
+    try:
+        with connect(seen.live.url, timeout=looking.PATIENCE) as client:
+            return Tickets(client, engine.site.name, engine.existing_store().source.store_id).look()
+    except (RedisError, OSError):
+        return None
 
 
 def as_json(status: Status) -> dict[str, Any]:
@@ -153,6 +178,7 @@ def as_json(status: Status) -> dict[str, Any]:
         "workers": status.workers,
         "redis": status.redis,
         "lag": status.lag,
+        "queue": None if status.queue is None else asdict(status.queue),
     }
 
 

@@ -74,7 +74,7 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
         yield "host", one_line(_host(host))
     if status.hosts_total > MOST_HOSTS:
         yield "host", f"and {status.hosts_total - MOST_HOSTS:,} more"
-    yield "workers", f"{status.workers} on this machine"
+    yield "workers", _workers(status)
     lag = "unknown" if status.lag is None else f"{status.lag:,} rows"
     yield "lag", f"{lag} (Redis is {status.redis})"
     yield "store", one_line(str(status.store))
@@ -88,6 +88,13 @@ def _pages(status: Status) -> str:
     if status.next_due is not None and status.next_due > status.at:
         parts.append(f"next in {seconds((status.next_due - status.at) / 1000)}")
     return ", ".join(parts) or "none"
+
+
+def _workers(status: Status) -> str:
+    here = f"{status.workers} on this machine"
+    if status.queue is None:
+        return here
+    return f"{here}, {status.queue.workers} on all, {status.queue.slices} at work, {status.queue.queued} tickets queued"
 
 
 def _round(status: Status) -> str:

@@ -41,11 +41,13 @@ def queue_name(crawl: str, store_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Live workers and slices, tickets that wait for one, and jobs that were refused, by reason."""
+    """Live workers and slices, tickets that wait for one, those whose slice failed within the last hour, and jobs that
+    were refused, by reason."""
 
     workers: int
     slices: int
     queued: int
+    failed: int
     refused: Mapping[str, int]
 
 
@@ -103,8 +105,9 @@ class Tickets:
             pipe.zcount(f"{self.prefix}:workers", alive, "+inf")
             pipe.zcount(f"{self.prefix}:slices", alive, "+inf")
             pipe.llen(f"rq:queue:{self.queue_name}")
-            workers, slices, queued = pipe.execute()
-        return Standing(int(workers), int(slices), int(queued), self.refused())
+            pipe.zcount(f"rq:failed:{self.queue_name}", f"({seconds}", "+inf")  # scored by when they lapse
+            workers, slices, queued, failed = pipe.execute()
+        return Standing(int(workers), int(slices), int(queued), int(failed), self.refused())
 
     def touch_worker(self, name: str) -> None:
         """A worker is alive, for `WORKER_LIFE_MS` from now."""

@@ -24,6 +24,25 @@ def test_what_is_missing_is_enqueued_once(tickets: Tickets) -> None:
     assert queued(tickets) == 3
 
 
+def test_an_hour_without_workers_leaves_the_backlog_as_it_is(tickets: Tickets) -> None:
+    """A supervisor asks ten times a second; so many times are asked here at once."""
+    tickets.ensure(4)
+    before = tickets.client.info("commandstats")
+    assert {tickets.ensure(4) for _ in range(3_600)} == {0}
+    assert queued(tickets) == 4
+    after = tickets.client.info("commandstats")
+    assert after.get("cmdstat_rpush") == before.get("cmdstat_rpush"), "nothing was enqueued and taken back"
+
+
+def test_failed_slices_are_counted_and_forgotten_after_an_hour(tickets: Tickets) -> None:
+    now = tickets.client.time()[0]
+    name = f"rq:failed:{tickets.queue_name}"
+    tickets.client.zadd(name, {"old": now - 1, "new": now + 3_000})
+    assert tickets.look().failed == 1
+    tickets.sweep()
+    assert tickets.client.zrange(name, 0, -1) == [b"new"]
+
+
 def test_ten_supervisors_at_once_make_no_storm(server_url: str, tickets: Tickets) -> None:
     ours = [replace(tickets, client=Redis.from_url(server_url)) for _ in range(10)]
     with ThreadPoolExecutor(10) as pool:

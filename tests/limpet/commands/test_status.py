@@ -21,7 +21,7 @@ FIELDS = [
     "crawl", "site_file", "store", "at", "problems", "pages", "sitemaps", "dead", "failing",
     "failing_by_reason", "missed", "paused", "in_flight", "next_due",
     "records", "versions", "rejected", "unmatched", "stale", "requests", "repeat_rate", "round", "hosts_total", "hosts",
-    "workers", "redis", "lag",
+    "workers", "redis", "lag", "queue",
 ]  # fmt: skip
 RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 NOBODY = "redis://127.0.0.1:1/0"
