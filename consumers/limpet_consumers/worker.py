@@ -383,6 +383,8 @@ def _in_a_line(record: logging.LogRecord) -> bool:
     if record.getMessage().endswith("seconds..."):
         return False
     error = record.exc_info[1] if record.exc_info else None
-    if isinstance(error, redis.exceptions.RedisError):
-        record.msg, record.args, record.exc_info = "%s: %s", (record.getMessage(), error), None
+    text, _, trace = record.getMessage().partition("\nTraceback ")
+    last = trace.rstrip().rpartition("\n")[2]  # RQ has put it into words in some places
+    if isinstance(error, redis.exceptions.RedisError) or last.startswith("redis.exceptions."):
+        record.msg, record.args, record.exc_info = "%s: %s", (text, error or last), None
     return True

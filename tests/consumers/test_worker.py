@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import pickle
 import signal
@@ -25,10 +26,11 @@ from consumers.pool_helpers import (  # noqa: TID251
     serving,
 )
 from redis import Redis
+from redis import TimeoutError as RedisTimeout
 
 from limpet_consumers.entry import connect
 from limpet_consumers.tickets import Tickets
-from limpet_consumers.worker import MANY, SliceWorker
+from limpet_consumers.worker import MANY, SliceWorker, _in_a_line
 
 pytest_plugins = ["consumers.pool_helpers"]
 
@@ -345,3 +347,22 @@ def test_a_watchdog_that_was_called_off_bites_nobody() -> None:
         "rearm(0.01); disarm(); time.sleep(0.1)\n"
     )
     subprocess.run([sys.executable, "-c", program], timeout=60, check=True)
+
+
+@pytest.mark.parametrize(
+    "trace", ["", "\nTraceback (most recent call last):\n  File x\nredis.exceptions.TimeoutError: slow\n"]
+)
+def test_what_rq_says_of_a_redis_in_trouble_is_one_line(trace: str) -> None:
+    info = None if trace else (RedisTimeout, RedisTimeout("slow"), None)
+    record = logging.LogRecord("rq.worker", logging.ERROR, "x", 1, "job failed%s", (trace,), info)
+    assert _in_a_line(record)
+    assert record.getMessage().startswith("job failed: ")
+    assert record.getMessage().count("\n") == 0
+    assert record.exc_info is None
+
+
+def test_what_rq_says_of_a_mistake_of_ours_keeps_its_traceback() -> None:
+    trace = "\nTraceback (most recent call last):\n  File x\nValueError: a bug\n"
+    record = logging.LogRecord("rq.worker", logging.ERROR, "x", 1, "job failed%s", (trace,), None)
+    assert _in_a_line(record)
+    assert record.getMessage() == f"job failed{trace}"
