@@ -253,6 +253,8 @@ class Crawl:
             self.engine.recover()
         except (FrontierError, ServerRefused, StoreUnavailable, OSError) as error:
             say(f"{plain(str(error))}: what is left to tell Redis is told by the next run")
+        else:
+            pool.well()
 
     def _ended_already(self) -> bool:
         """Whether there is nothing to start workers for."""

@@ -159,6 +159,10 @@ class Pool:
         """Workers that have not ended."""
         return self._supervisor.left
 
+    def well(self) -> None:
+        """Store and Redis have just done what was asked of them, and nobody works any more: no outage is left."""
+        self._outages.end()
+
     def stop(self, timeout: float = GRACE) -> bool:
         """Let the workers finish or put back what they have; True when none had to be killed.
 

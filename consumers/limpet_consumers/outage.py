@@ -148,6 +148,12 @@ class Outages:
             del self._outages[what]
             self._warn(f"{what} works again after {now - outage.began:.0f} s")
 
+    def end(self) -> None:
+        """All that is left of them is over: whoever was in trouble has ended, and what it needed was there since."""
+        for outage in self._outages.values():
+            outage.heard.clear()
+        self.look()
+
     def __contains__(self, what: str) -> bool:
         return what in self._outages
 

@@ -320,12 +320,13 @@ class SliceWorker(Worker):
             super().handle_execution_ended(*args, **kwargs)
 
     def handle_job_success(self, *args: Any, **kwargs: Any) -> None:
-        """RQ's verb; a slice that ended well has, also when its ticket is gone because Redis was wiped."""
+        """RQ's verb; a slice that ended well has, also when its ticket is gone because Redis was wiped, or half of what
+        RQ keeps of it has lapsed because Redis hung (a KeyError of RQ's)."""
         try:
             with self._or_not("end of a slice not written down"):
                 super().handle_job_success(*args, **kwargs)
-        except InvalidJobOperation as error:
-            log.info("worker %s: %s", self.name, error)
+        except (InvalidJobOperation, KeyError) as error:
+            log.info("worker %s: %r", self.name, error)
 
     # -- stopping
 

@@ -13,7 +13,7 @@ bundle=etc/ssl/certs/ca-certificates.crt
 
 debootstrap --variant=minbase --include="$packages" bookworm "$tree/root" >"$tree/log" 2>&1 || { tail "$tree/log"; exit 1; }
 cp -L "/$bundle" "$tree/root/$bundle"
-rm -f "$tree"/root/var/cache/apt/archives/*.deb
+rm -f "$tree/root/var/cache/apt/archives/"*.deb
 tar -C "$tree/root" -c . | docker import -c "ENV PIP_CERT=/$bundle" - limpet-base
 
 DOCKER_BUILDKIT=0 docker build -q -t limpet-valkey - <<'END'

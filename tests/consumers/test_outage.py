@@ -101,6 +101,16 @@ def test_who_dies_or_falls_silent_holds_no_outage_open(outages: Outages, lines: 
     assert len(lines) == 2
 
 
+def test_the_end_of_a_pool_whose_last_words_were_heard_ends_its_outages(
+    outages: Outages, lines: list[str]
+) -> None:
+    outages.tell("w1 tickets", REDIS, DOWN)
+    outages.end()
+    assert lines[1:] == ["Redis works again after 0 s"]
+    outages.end()
+    assert len(lines) == 2
+
+
 def test_a_report_is_heard_and_anything_else_is_left_to_others(outages: Outages, lines: list[str]) -> None:
     assert outages.heard(json.dumps({"outage": REDIS, "of": "w1 slice", "complaint": DOWN}))
     assert len(lines) == 1

@@ -56,7 +56,7 @@ class Place:
         assert self.crawl.problems(self.shop) == []
         assert self.crawl.said.count(WAITING) == told, self.crawl.said
         assert self.crawl.said.count(OVER) == told, self.crawl.said
-        assert "Traceback" not in self.crawl.said
+        assert "Traceback" not in self.crawl.said, self.crawl.said
         environment = {"LIMPET_REDIS_URL": self.way.url}
         assert limpet("verify", self.crawl.site, env=environment).code == 0
 

@@ -1,10 +1,10 @@
-"""The demo shop, asked ten times a second: slow enough to be killed in the middle."""
+"""The demo shop, asked four times a second: slow enough to be killed in the middle."""
 
 import os
 
 from limpet import Page, Record, Site
 
-site = Site("round", seeds=[os.environ["SHOP_URL"]], allow_private=True, delay=0.1)
+site = Site("round", seeds=[os.environ["SHOP_URL"]], allow_private=True, delay=0.25)
 site.tune(lease=5)
 
 
