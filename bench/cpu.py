@@ -3,7 +3,8 @@
 The figure is the *slope* between a small and a large crawl (525 and 10,500 pages); start-up stands apart, as
 `start`. Counted is user + system time of everything the command starts, however it detaches itself:
 supervisor, worker, work-horses, Valkey. The site's own time is not counted; its log says that the work was
-done. The two take turns and the figures are medians, so that a busy machine hits both.
+done. The two take turns and the figures are medians, so that a busy machine hits both. `--watched` measures limpet
+with metrics and JSON log lines as a third.
 """
 
 from __future__ import annotations
@@ -41,7 +42,11 @@ def article(shop: ShopServer, folder: Path) -> list[str]:
     return [sys.executable, str(loop), shop.first_page, str(folder / "article.db")]
 
 
-COMMANDS: dict[str, Command] = {"limpet": limpet, "article": article}
+def watched(shop: ShopServer, folder: Path) -> list[str]:
+    return [*limpet(shop, folder), "--metrics-port", "0", "--log-format", "json"]
+
+
+COMMANDS: dict[str, Command] = {"limpet": limpet, "article": article, "watched": watched}
 
 
 def main() -> None:
@@ -50,9 +55,10 @@ def main() -> None:
     parser.add_argument("--small", type=int, default=25, help="listing pages of the small crawl")
     parser.add_argument("--large", type=int, default=500, help="listing pages of the large crawl")
     parser.add_argument("--only", choices=COMMANDS, help="measure one of the two")
+    parser.add_argument("--watched", action="store_true", help="also limpet with metrics and JSON log lines")
     parser.add_argument("--json", action="store_true", help="figures as JSON; progress goes to stderr")
     args = parser.parse_args()
-    names = [args.only] if args.only else list(COMMANDS)
+    names = [args.only] if args.only else [name for name in COMMANDS if name != "watched" or args.watched]
     lines: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     for turn in range(args.repeat):
         # The order is turned round each time: neither is always the one after the other.
@@ -142,7 +148,7 @@ def report(lines: dict[str, list[tuple[float, float]]], as_json: bool) -> None:
     slopes = {name: [slope * 1e3 for slope, _ in line] for name, line in lines.items()}
     starts = {name: statistics.median(start for _, start in line) for name, line in lines.items()}
     medians = {name: statistics.median(each) for name, each in slopes.items()}
-    ratio = medians["limpet"] / medians["article"] if len(medians) == 2 else None
+    ratio = medians["limpet"] / medians["article"] if medians.keys() >= {"limpet", "article"} else None
     if as_json:
         rows = {n: {"ms_per_page": medians[n], "all_ms": slopes[n], "start_s": starts[n]} for n in lines}
         print(json.dumps({**rows, "ratio": ratio}))

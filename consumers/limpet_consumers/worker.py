@@ -7,7 +7,6 @@ than by returning it says so, for the leases under that token to be released at 
 
 from __future__ import annotations
 
-import faulthandler
 import logging
 import os
 import signal
@@ -24,12 +23,12 @@ from rq import Queue, Worker
 from rq.exceptions import InvalidJobOperation, StopRequested
 from rq.job import Job
 from rq.serializers import JSONSerializer
-from rq.timeouts import JobTimeoutException, UnixSignalDeathPenalty
 from rq.utils import now as utc_now
 from rq.worker import WorkerStatus
 
 from limpet_consumers.outage import REDIS, Backoff, Tell, on_its_own
 from limpet_consumers.process import die_with_parent, orphaned
+from limpet_consumers.rq_manners import TimeLimit, hush
 from limpet_consumers.signals import DRAIN, StopFlag, held_back, let_through
 from limpet_consumers.ticket_queue import NotNow, TicketQueue
 from limpet_consumers.tickets import Tickets
@@ -57,17 +56,6 @@ class SliceContext:
 
 # Set before each fork, so that the horse finds its own; None outside of a worker.
 current: SliceContext | None = None
-
-
-class TimeLimit(UnixSignalDeathPenalty):
-    """RQ's time limits. A slice that is over its own ends with its process: an exception could come in the middle of
-    anything, and a site's `except Exception` would swallow it."""
-
-    def handle_death_penalty(self, signum: int, frame: FrameType | None) -> None:
-        if self._exception is JobTimeoutException:
-            faulthandler.dump_traceback()
-            os._exit(1)
-        super().handle_death_penalty(signum, frame)  # type: ignore[no-untyped-call]
 
 
 class SliceWorker(Worker):
@@ -101,7 +89,7 @@ class SliceWorker(Worker):
         self._gave_up = 0  # slices in a row that ended by themselves, and badly
         self._horse_ended_with: int | None = None
         self._swept_at = float("-inf")
-        _hush_rq()
+        hush()
         super().__init__(
             [TicketQueue.of(tickets, lambda: self._well(TICKETS))],
             name=name,
@@ -371,21 +359,3 @@ class SliceWorker(Worker):
             os.kill(self.horse_pid, sig)
         except ProcessLookupError:
             pass
-
-
-def _hush_rq() -> None:
-    for name in ("rq.worker", "rq.job", "rq.queue", "rq.registry"):
-        logging.getLogger(name).setLevel(logging.WARNING)
-    logging.getLogger("rq.worker").addFilter(_in_a_line)
-
-
-def _in_a_line(record: logging.LogRecord) -> bool:
-    """A Redis that is away or full needs no traceback, nor a line each time that it is tried again."""
-    if record.getMessage().endswith("seconds..."):
-        return False
-    error = record.exc_info[1] if record.exc_info else None
-    text, _, trace = record.getMessage().partition("\nTraceback ")
-    last = trace.rstrip().rpartition("\n")[2]  # RQ has put it into words in some places
-    if isinstance(error, redis.exceptions.RedisError) or last.startswith("redis.exceptions."):
-        record.msg, record.args, record.exc_info = "%s: %s", (text, error or last), None
-    return True

@@ -29,8 +29,9 @@ from redis import Redis
 from redis import TimeoutError as RedisTimeout
 
 from limpet_consumers.entry import connect
+from limpet_consumers.rq_manners import in_a_line
 from limpet_consumers.tickets import Tickets
-from limpet_consumers.worker import MANY, SliceWorker, _in_a_line
+from limpet_consumers.worker import MANY, SliceWorker
 
 pytest_plugins = ["consumers.pool_helpers"]
 
@@ -355,7 +356,7 @@ def test_a_watchdog_that_was_called_off_bites_nobody() -> None:
 def test_what_rq_says_of_a_redis_in_trouble_is_one_line(trace: str) -> None:
     info = None if trace else (RedisTimeout, RedisTimeout("slow"), None)
     record = logging.LogRecord("rq.worker", logging.ERROR, "x", 1, "job failed%s", (trace,), info)
-    assert _in_a_line(record)
+    assert in_a_line(record)
     assert record.getMessage().startswith("job failed: ")
     assert record.getMessage().count("\n") == 0
     assert record.exc_info is None
@@ -364,5 +365,5 @@ def test_what_rq_says_of_a_redis_in_trouble_is_one_line(trace: str) -> None:
 def test_what_rq_says_of_a_mistake_of_ours_keeps_its_traceback() -> None:
     trace = "\nTraceback (most recent call last):\n  File x\nValueError: a bug\n"
     record = logging.LogRecord("rq.worker", logging.ERROR, "x", 1, "job failed%s", (trace,), None)
-    assert _in_a_line(record)
+    assert in_a_line(record)
     assert record.getMessage() == f"job failed{trace}"
