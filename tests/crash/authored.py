@@ -305,7 +305,7 @@ def _bouncing() -> Site:
 
 def _new_bounces() -> World:
     world = _world({"/b": _bounces, "/p/1": "<p>"}, _bouncing())
-    world.allowed["/b"] += 1  # a kill repeats both requests
+    world.allowed["/b"] += 2  # each of the two kills that are tried repeats both requests
     return world
 
 
