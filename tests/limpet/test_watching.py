@@ -285,7 +285,9 @@ def in_terminal(
 ) -> Iterator[tuple[subprocess.Popen[bytes], list[bytes]]]:
     """A command in a terminal, and what it has written so far."""
     ours, theirs = pty.openpty()
-    own = {name: value for name, value in CLEAN.items() if name not in ("COLUMNS", "LINES")}  # they would be believed
+    own = {
+        name: value for name, value in CLEAN.items() if name not in ("COLUMNS", "LINES")
+    }  # they would be believed
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
     process = subprocess.Popen(
         command(*args), stdin=theirs, stdout=theirs, stderr=theirs, env={**own, "TERM": "xterm", **env},
