@@ -45,12 +45,15 @@ def filters(command: F) -> F:
     return command
 
 
-@click.group()
-def command() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def command(ctx: click.Context) -> None:
     """Pages that were given up: after the last try, or at once where no other can help.
 
     A page is dead for its round: the next one tries it again by itself.
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 @command.command("list")
