@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from limpet_store.database import is_open_elsewhere
 from limpet_store.errors import UsageError
 from limpet_store.presence import living, try_lock
 
@@ -28,6 +29,8 @@ def alone(name: str, home: Path, store_path: Path) -> Iterator[None]:
         if not try_lock(fd):
             raise UsageError(f"{store_path} is being written to: stop that first")
         refuse_if_used(name, home)
+        if is_open_elsewhere(store_path):  # by who has lost its file in `home`, or has another home
+            raise UsageError(f"{store_path} is open in another process: stop that first")
         yield
     finally:
         os.close(fd)

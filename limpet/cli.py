@@ -113,6 +113,19 @@ def limpet(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
+class Utf8(click.ParamType):  # type: ignore[type-arg]  # generic only in newer clicks
+    """Text that can be looked for in the store: what no URL, host or error can be is a mistake of the caller's."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            self.fail(f"{value!r} is not UTF-8", param, ctx)
+        return value
+
+
 def site_argument(command: F) -> F:
     """The site file."""
     return click.argument("site_file", type=click.Path(path_type=Path), metavar="SITE")(command)
@@ -232,6 +245,7 @@ def hush() -> None:
 
 
 __all__ = [
+    "Utf8",
     "drain_option",
     "flags_of",
     "limpet",

@@ -64,6 +64,7 @@ class Engine:
         logs.about(crawl=self.site.name)
         self.totals: Totals | None = None  # where metrics are shown
         self._redis_timeout = PATIENT
+        self._presence: Presence | None = None
         self._left = ExitStack()
 
     def __enter__(self) -> Self:
@@ -211,7 +212,8 @@ class Engine:
 
     def nobody_works(self) -> bool:
         """Whether no worker can be alive: known on an embedded server alone, whose workers are all here."""
-        return self.embedded and not anyone_working(self.settings.home)
+        own = self._presence.path if self._presence else None
+        return self.embedded and not anyone_working(self.settings.home, own)
 
     def relay(self) -> None:
         """Apply what is committed, all of it; rebuilds first where the frontier was lost.
@@ -277,9 +279,10 @@ class Engine:
 
     def presence(self) -> Presence:
         """This process as one that lives in the home folder, until the engine is closed."""
-        presence = Presence(self.settings.home, "front").hold()
-        self._left.callback(presence.close)
-        return presence
+        if self._presence is None:
+            self._presence = Presence(self.settings.home, "front").hold()
+            self._left.callback(self._presence.close)
+        return self._presence
 
 
 def worker_flags(engine: Engine) -> list[str]:

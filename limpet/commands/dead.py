@@ -12,7 +12,7 @@ import click
 
 from limpet import shown
 from limpet.addressed import canonicals
-from limpet.cli import flags_of, place_options, site_argument
+from limpet.cli import Utf8, flags_of, place_options, site_argument
 from limpet.engine import Engine
 from limpet.exits import Exit, say
 from limpet.looking import glimpse
@@ -41,7 +41,7 @@ def filters(command: F) -> F:
         ("--reason", "REASON", "Those that are dead for this reason; broken links and the like only so."),
         ("--host", "HOST", "Those of this host: name, name:port or origin."),
     ):
-        command = click.option(option, metavar=metavar, help=help_)(command)
+        command = click.option(option, metavar=metavar, type=Utf8(), help=help_)(command)
     return command
 
 
@@ -89,7 +89,7 @@ def list_(
 
 @command.command()
 @site_argument
-@click.argument("url")
+@click.argument("url", type=Utf8())
 @place_options
 def show(site_file: Path, url: str, **options: Any) -> int:
     """Why the page of URL is dead: reason, tries, and the whole error with its traceback.
@@ -111,7 +111,7 @@ def show(site_file: Path, url: str, **options: Any) -> int:
 
 @command.command()
 @site_argument
-@click.argument("urls", nargs=-1, metavar="[URL]...")
+@click.argument("urls", nargs=-1, metavar="[URL]...", type=Utf8())
 @filters
 @click.option("--all", "all_", is_flag=True, help="All that are failures.")
 @place_options

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from limpet.addressed import canonicals
-from limpet.cli import flags_of, place_options, site_argument
+from limpet.cli import Utf8, flags_of, place_options, site_argument
 from limpet.engine import Engine
 from limpet.exits import Exit, say
 from limpet.looking import glimpse
@@ -23,10 +23,11 @@ from limpet_store.summary import counted
 
 @click.command()
 @site_argument
-@click.argument("urls", nargs=-1, metavar="[URL]...")
+@click.argument("urls", nargs=-1, metavar="[URL]...", type=Utf8())
 @click.option(
     "--match",
     metavar="PATTERN",
+    type=Utf8(),
     help="Also all pages whose whole URL fits; * stands for anything, ? for one character. Asks first.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -54,8 +55,12 @@ def command(site_file: Path, urls: tuple[str, ...], match: str | None, yes: bool
                 pass_on(engine, seen, "whoever works next learns of it")
         for url, target in done.led_to:
             say(one_line(f"{url} led to {target}, which is not forgotten"))
-        for url in (strange := [url for url, pages in found.items() if not pages]):
+        strange = [url for url, pages in found.items() if not pages]
+        for url in strange:
             say(one_line(f"no page of the crawl, or forgotten already: {url}"))
+        if match is not None and not fitting:
+            say(one_line(f"no page fits {match}"))
+            strange.append(match)
         say(
             f"{engine.site.name}: {counted(done.pages, 'page')} forgotten, {counted(done.messages, 'message')} about it"
         )

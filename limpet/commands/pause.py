@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from limpet.cli import flags_of, place_options, site_argument
+from limpet.cli import Utf8, flags_of, place_options, site_argument
 from limpet.engine import Engine
 from limpet.exits import Exit, say
 from limpet.looking import glimpse
@@ -29,6 +29,7 @@ def host_option(command: F) -> F:
         "hosts",
         multiple=True,
         metavar="HOST",
+        type=Utf8(),
         help="Only this host: name, name:port or origin; may be repeated.",
     )(command)
 

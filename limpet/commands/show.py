@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from limpet.addressed import canonicals
-from limpet.cli import flags_of, place_options, site_argument
+from limpet.cli import Utf8, flags_of, place_options, site_argument
 from limpet.engine import Engine
 from limpet.exits import Exit
 from limpet.looking import glimpse
@@ -23,7 +23,7 @@ from limpet_store.store import wall_ms
 
 @click.command()
 @site_argument
-@click.argument("name", metavar="URL|KEY")
+@click.argument("name", metavar="URL|KEY", type=Utf8())
 @click.option("--json", "machine", is_flag=True, help='A JSON line for each, of {"what": ..., "text": ...}.')
 @place_options
 def command(site_file: Path, name: str, machine: bool, **options: Any) -> int:

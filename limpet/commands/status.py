@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -36,10 +37,9 @@ class Watchable(click.Command):
 
 def _is_number(word: str) -> bool:
     try:
-        float(word)
+        return not math.isnan(float(word))
     except ValueError:
         return False
-    return True
 
 
 @click.command(cls=Watchable)
@@ -71,6 +71,8 @@ def command(
     if site_file is None:
         site_file = site_here(Path.cwd())
         say(f"status of {site_file.name}")
+    if every is not None and math.isnan(every):
+        raise UsageError("--watch nan: a number of seconds")
     if every is not None and (machine or check or problems):
         raise UsageError("--watch shows a screen: it does not go with --json, --check or --problems")
     with Engine(site_file, flags_of(options)) as engine:

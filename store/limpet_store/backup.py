@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path
 
 from limpet_store import database, life
@@ -22,7 +24,7 @@ BESIDE = (
     ".lock",
     ".published",
 )  # what may lie beside a database and is nobody else's
-REPLACED = ".before-restore"
+REPLACED = ".before-restore-%Y%m%dT%H%M%SZ"
 
 
 def take(store: Store, target: Path) -> int:
@@ -48,7 +50,8 @@ def take(store: Store, target: Path) -> int:
 
 def put_back(source: Path, target: Path, crawl: str) -> Store:
     """Put a copy in the place of the database `target`, as a new life: another store_id, so that subscribers learn of
-    the gap and nothing is believed that Redis has. What was there before stays beside it as `.before-restore`.
+    the gap and nothing is believed that Redis has. What was there before stays beside it as `.before-restore-` and the
+    time.
 
     Nobody may use either file meanwhile. The copy is made ready before it takes its place: a kill leaves the old store
     or the new one. Raises UsageError when `source` is no whole store of this crawl; then nothing has happened.
@@ -88,18 +91,30 @@ def _check(db: Database) -> None:
 
 def _set_aside(target: Path) -> None:
     """Keep what is there under another name, and take away what SQLite would mix with the new file."""
-    kept = _beside(target, REPLACED)
-    for suffix in BESIDE:
-        _beside(kept, suffix).unlink(missing_ok=True)
+    kept = _unused(target)
     if target.exists():
         with suppress(StoreError), closing(Database(target, create=False)) as old:
             old.value("PRAGMA wal_checkpoint(TRUNCATE)")  # so that it is whole in one file
-        kept.unlink(missing_ok=True)
         os.link(target, kept)
         if (log := _beside(target, WAL)).exists():
             log.replace(_beside(kept, WAL))
     for suffix in (WAL, "-shm", "-journal"):
         _beside(target, suffix).unlink(missing_ok=True)
+
+
+def _unused(target: Path) -> Path:
+    """A name for what is there now that nothing has yet."""
+    name = _beside(target, time.strftime(REPLACED, time.gmtime()))
+    numbers = (_beside(name, f".{number}") for number in count(2))
+    return next(path for path in chain([name], numbers) if not path.exists())
+
+
+def belongs_to(path: Path, store: Path) -> bool:
+    """Whether the path is the store's, or a file that lies beside it and is no copy of it."""
+    there = path.resolve()
+    if any(there == _beside(store, suffix).resolve() for suffix in ("", ".part", *BESIDE)):
+        return True
+    return path.exists() and store.exists() and path.samefile(store)
 
 
 @contextmanager

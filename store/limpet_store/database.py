@@ -245,6 +245,32 @@ def _opened(path: Path, timeout: float) -> Any:
     return connection
 
 
+def is_open_elsewhere(path: Path) -> bool:
+    """Whether another process has this database open; False also for what is no whole database."""
+    if not path.exists():
+        return False
+    connection = sqlite.connect(str(path), isolation_level=None, timeout=1.0)
+    try:
+        if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("ROLLBACK")
+            return False
+        connection.execute("PRAGMA journal_mode=DELETE")  # which nobody may do beside another connection
+        connection.execute("PRAGMA journal_mode=WAL")
+        return False
+    except sqlite.Error as error:
+        return getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY")
+    finally:
+        connection.close()
+
+
+def is_store(path: Path) -> bool:
+    """Whether the file begins as a store of limpet's does."""
+    with path.open("rb") as file:
+        head = file.read(72)
+    return head.startswith(b"SQLite format 3\0") and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
+
+
 def schema_sql() -> str:
     """The text of the current schema."""
     return resources.files("limpet_store").joinpath("schema.sql").read_text("utf-8")

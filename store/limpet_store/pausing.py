@@ -20,8 +20,8 @@ def is_paused(store: Store) -> bool:
 def crawl(store: Store, paused: bool, *, now: int) -> bool:
     """Pause the crawl, or resume it; False when it was so already.
 
-    When it returns, no page is begun any more (or pages are again, once the row is relayed). What is in flight is
-    finished. Hosts that are paused by themselves stay so.
+    When it returns, no page is attempted any more (or pages are again, once the row is relayed). What had been
+    attempted is finished: of it a request may still go out. Hosts that are paused by themselves stay so.
     """
     with store.db.write():
         store.check_identity()

@@ -76,6 +76,12 @@ class Presence:
             _held.add(self)
         return self
 
+    def keep(self) -> None:
+        """Make the file again if somebody has removed it. To be called now and then."""
+        if self._fd >= 0 and not _is_named(self._fd, self.path):
+            self._forget()
+            self.hold()
+
     def close(self) -> None:
         """Leave; the file goes with the lock."""
         if self._fd >= 0:
@@ -164,9 +170,10 @@ def living(home: Path, roles: Iterable[str] = ROLES) -> list[Living]:
     return sorted(found, key=lambda who: (who.role, who.pid))
 
 
-def anyone_working(home: Path) -> bool:
-    """Whether a process that may hold leases lives in `home`; the caller counts, if it holds such a role."""
-    return any(who.role in WORKING and _is_held(path) for who, path in _files(home))
+def anyone_working(home: Path, besides: Path | None = None) -> bool:
+    """Whether a process that may hold leases, or one that has such, lives in `home`; the caller counts, unless
+    `besides` is its own file."""
+    return any(path != besides and _is_held(path) for _, path in _files(home))
 
 
 def _files(home: Path) -> Iterator[tuple[Living, Path]]:

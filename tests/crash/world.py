@@ -247,6 +247,7 @@ class Process(Engine):
             delay=self.site.delay, max_in_flight=self.site.max_in_flight, robots=self.site.robots
         )
         self.totals = None
+        self._presence = None
         self._left = ExitStack()
 
         # Opened here and not when first used: until Python 3.12 a cached_property holds a lock meanwhile, and the

@@ -209,7 +209,7 @@ def test_the_reply_to_each_kind_of_command_is_lost_once(place: Place) -> None:
     assert place.crawl.finish() == 0, place.crawl.said
     kinds = {kind.split()[0] for kind in place.way.lost}
     assert {b"EVALSHA", b"SET", b"HELLO"} <= kinds
-    assert sum(kind.startswith(b"EVALSHA") for kind in place.way.lost) >= 6, "the verbs"
+    assert sum(kind.startswith(b"EVALSHA") for kind in place.way.lost) >= 4, "the verbs"
     assert place.crawl.problems(place.shop) == []
     assert "Traceback" not in place.crawl.said
 

@@ -114,7 +114,8 @@ def test_what_is_put_back_is_a_new_life_that_tells_of_the_gap(store: Store, tmp_
         )
     finally:
         found.close()
-    kept = Store.open(tmp_path / "shop.db.before-restore", "shop", create=False)
+    (kept_as,) = (path for path in tmp_path.glob("shop.db.before-restore-*") if path.suffix != ".lock")
+    kept = Store.open(kept_as, "shop", create=False)
     assert kept.db.value("SELECT count(*) FROM records") == 9
     assert kept.source == old
     kept.close()
@@ -132,7 +133,7 @@ def test_a_store_that_was_killed_with_commits_in_its_log_is_kept_with_them(
     for path in tmp_path.glob("shop.db*"):  # as it lies there after a kill
         shutil.copy(path, killed / path.name)
     backup.put_back(tmp_path / "copy.db", killed / "shop.db", "shop").close()
-    kept = Store.open(killed / "shop.db.before-restore", "shop", create=False)
+    kept = Store.open(min(killed.glob("shop.db.before-restore-*")), "shop", create=False)
     assert kept.db.value("SELECT count(*) FROM records") == 9
     kept.close()
 
@@ -171,3 +172,24 @@ def test_what_is_no_whole_store_of_this_crawl_is_not_put_back(
     assert ".part" not in str(caught.value)
     assert names(tmp_path) | {"shop.db.lock"} == before
     assert store.db.value("SELECT count(*) FROM records") == 30
+
+
+def test_each_store_that_was_replaced_is_kept(store: Store, tmp_path: Path) -> None:
+    backup.take(store, tmp_path / "copy.db")
+    store.close()
+    for _ in range(3):
+        backup.put_back(tmp_path / "copy.db", store.db.path, "shop").close()
+    assert len(list(tmp_path.glob("shop.db.before-restore-*"))) == 3
+
+
+def test_a_database_that_is_open_elsewhere_is_told_from_one_that_is_not(store: Store, tmp_path: Path) -> None:
+    assert database.is_open_elsewhere(store.db.path)
+    store.close()
+    assert not database.is_open_elsewhere(store.db.path)
+    assert not database.is_open_elsewhere(tmp_path / "nothing.db")
+    (tmp_path / "text.db").write_text("no database" * 100)
+    assert not database.is_open_elsewhere(tmp_path / "text.db")
+    assert Store.open(store.db.path, "shop", create=False).db.value("PRAGMA journal_mode") in (
+        "wal",
+        "truncate",
+    )

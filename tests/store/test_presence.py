@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -104,15 +105,6 @@ def test_the_left_file_of_an_earlier_process_of_this_pid_is_taken_over(tmp_path:
     assert files(tmp_path) == []
 
 
-def test_workers_and_horses_work_and_the_front_does_not(tmp_path: Path) -> None:
-    assert not anyone_working(tmp_path)
-    with Presence(tmp_path, "front"):
-        assert not anyone_working(tmp_path)
-        with Presence(tmp_path, "horse"):
-            assert anyone_working(tmp_path)
-    assert not anyone_working(tmp_path)
-
-
 def test_foreign_files_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     for name in ("notes.txt", "worker-x", "boss-12"):
@@ -208,6 +200,35 @@ def test_lookers_never_remove_the_file_of_a_process_that_is_just_coming(tmp_path
     while any(process.poll() is None for process in churning):
         living(tmp_path)
     assert [process.returncode for process in churning] == [0, 0]
+
+
+def test_a_file_that_somebody_removed_is_made_again(tmp_path: Path) -> None:
+    with Presence(tmp_path, "front") as presence:
+        presence.keep()
+        assert files(tmp_path) == [f"front-{os.getpid()}"]
+        shutil.rmtree(tmp_path / "run")
+        assert living(tmp_path) == []
+        presence.keep()
+        assert [who.role for who in living(tmp_path)] == ["front"]
+    presence.keep()
+    assert living(tmp_path) == [], "who has left stays away"
+
+
+@pytest.mark.parametrize("role", ["worker", "horse", "front"])
+def test_workers_horses_and_those_who_have_them_count_as_working(tmp_path: Path, role: str) -> None:
+    assert not anyone_working(tmp_path)
+    with Presence(tmp_path, role):
+        assert anyone_working(tmp_path)
+    assert not anyone_working(tmp_path)
+
+
+def test_who_has_workers_counts_as_working_unless_it_is_the_one_who_asks(tmp_path: Path) -> None:
+    with Presence(tmp_path, "front") as own:
+        assert not anyone_working(tmp_path, own.path)
+        other = named(tmp_path, "front", "")
+        assert anyone_working(tmp_path, own.path)
+        kill(other)
+        assert not anyone_working(tmp_path, own.path)
 
 
 # -- who is to be buried

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from front_helpers import ask, eventually, limpet, running
 
 from limpet.demo import killing
@@ -70,16 +72,29 @@ def test_into_a_folder_it_gets_a_name_of_its_own(crawled: Path, tmp_path: Path) 
 
 def test_nothing_is_replaced_unasked(crawled: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
-    copy.write_text("precious")
+    assert limpet("backup", crawled, copy).code == 0
     ran = limpet("backup", crawled, copy)
     assert (ran.code, ran.said) == (2, [f"limpet: {copy} is there already: --force replaces it"])
-    assert copy.read_text() == "precious"
     assert limpet("backup", crawled, copy, "--force").code == 0
     assert limpet("restore", crawled, copy).code == 2
-    store = crawled.parent / ".limpet/shop.db"
-    assert limpet("backup", crawled, store, "--force").said == [f"limpet: {store} is the store itself"]
     assert limpet("backup", crawled, tmp_path / "no/such/folder.db").code == 2
     assert limpet("restore", crawled, tmp_path / "nothing.db", "--force").code == 2
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm", ".lock", ".published", ".part"])
+def test_what_belongs_to_the_store_is_never_replaced(crawled: Path, suffix: str) -> None:
+    target = crawled.parent / f".limpet/shop.db{suffix}"
+    ran = limpet("backup", crawled, target, "--force")
+    assert (ran.code, ran.said) == (2, [f"limpet: {target} belongs to the store itself"])
+
+
+def test_what_is_no_backup_is_never_replaced(crawled: Path, tmp_path: Path) -> None:
+    before = crawled.read_text()
+    for target in (crawled, Path("/dev/null"), crawled.parent / ".limpet/users.lock"):
+        assert limpet("backup", crawled, target, "--force").code == 2
+    assert crawled.read_text() == before
+    assert Path("/dev/null").is_char_device()
+    assert limpet("backup", crawled, "").said == ["limpet: FILE is empty"]
 
 
 def test_where_there_is_no_store_one_is_made_of_the_copy(crawled: Path, tmp_path: Path) -> None:
@@ -103,6 +118,10 @@ def test_it_is_refused_while_somebody_works(site: Path, shop: ShopServer, tmp_pa
         ran = limpet("restore", site, copy, "--force")
         assert ran.code == 2
         assert "is in use" in ran.said[0]
+        shutil.rmtree(site.parent / ".limpet/run")  # by somebody who tidies up
+        for words in (("restore", site, copy, "--force"), ("reset", site, "--yes")):
+            ran = limpet(*words)
+            assert ran.code == 2, "it is open, or its presence is there again"
         pool.send_signal(signal.SIGINT)
         pool.wait(20)
     assert limpet("restore", site, copy, "--force").code == 0

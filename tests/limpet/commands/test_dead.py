@@ -74,6 +74,8 @@ def test_nothing_asked_for_is_nothing_done(broken: Path, shop: ShopServer) -> No
     assert limpet("dead", "show", broken, f"{shop.url}/nowhere").code == 1
     assert limpet("dead", "list", broken, "--by", "colour").code == 2
     assert limpet("dead", "lsit", broken).code == 2
+    assert limpet("dead", "list", broken, "--error", "\udcff").code == 2
+    assert "retry" in limpet("dead").out
     assert states(broken) == {"done": 2, "dead": 6}
 
 

@@ -44,6 +44,11 @@ def test_a_pattern_is_asked_about_first(crawled: Path, shop: ShopServer) -> None
     assert ask(crawled, "SELECT count(*) FROM records WHERE gone = 1") == [(6,)]
 
 
+def test_a_pattern_that_nothing_fits_is_told(crawled: Path) -> None:
+    ran = limpet("forget", crawled, "--match", "*/nowhere")
+    assert (ran.code, ran.said[0]) == (1, "no page fits */nowhere")
+
+
 def test_nothing_named_is_wrong_use(crawled: Path) -> None:
     ran = limpet("forget", crawled)
     assert (ran.code, ran.said) == (2, ["limpet: what? name URLs or --match"])
