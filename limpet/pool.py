@@ -122,8 +122,8 @@ class Pool:
     def _bury_strangers(self) -> None:
         """Workers of another pool on this machine whose supervisor died with them: nobody else sees to their pages."""
         self._bury_at = time.monotonic() + BURY_EVERY
-        self._engine.presence().keep()
         with self._or_not(REDIS, "other pools"):
+            self._engine.presence().keep()
             self._engine.bury()
 
     def _bury(self, name: str) -> None:

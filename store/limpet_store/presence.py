@@ -77,8 +77,8 @@ class Presence:
         return self
 
     def keep(self) -> None:
-        """Make the file again if somebody has removed it. To be called now and then."""
-        if self._fd >= 0 and not _is_named(self._fd, self.path):
+        """Make the file again if somebody has removed it, but not its home. To be called now and then."""
+        if self._fd >= 0 and not _is_named(self._fd, self.path) and self.path.parent.parent.is_dir():
             self._forget()
             self.hold()
 

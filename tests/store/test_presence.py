@@ -214,6 +214,15 @@ def test_a_file_that_somebody_removed_is_made_again(tmp_path: Path) -> None:
     assert living(tmp_path) == [], "who has left stays away"
 
 
+def test_a_home_that_somebody_removed_is_not_made_again(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    with Presence(home, "front") as presence:
+        shutil.rmtree(home)
+        presence.keep()
+        assert not home.exists()
+
+
 @pytest.mark.parametrize("role", ["worker", "horse", "front"])
 def test_workers_horses_and_those_who_have_them_count_as_working(tmp_path: Path, role: str) -> None:
     assert not anyone_working(tmp_path)
