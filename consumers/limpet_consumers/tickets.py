@@ -143,9 +143,13 @@ class Tickets:
             pipe.execute()
 
     def refused(self) -> dict[str, int]:
-        """How many jobs were refused so far, by reason."""
+        """How many jobs were refused so far, by reason; what somebody else wrote there is left out."""
         counts: dict[Any, Any] = self.client.hgetall(f"{self.prefix}:refused")
-        return {reason.decode(): int(number) for reason, number in counts.items()}
+        return {
+            reason.decode(): int(number)
+            for reason, number in counts.items()
+            if reason.isascii() and number.isdigit()
+        }
 
     def sweep(self) -> None:
         """Drop from RQ's sets what has lapsed: workers of dead machines, jobs that died with their worker.

@@ -134,3 +134,10 @@ def test_a_ticket_names_no_page_and_lapses_by_itself(tickets: Tickets) -> None:
 def test_another_life_of_the_store_has_another_queue(tickets: Tickets) -> None:
     tickets.ensure(1)
     assert queued(replace(tickets, store_id="another")) == 0
+
+
+def test_what_somebody_else_writes_among_the_refused_is_left_out(tickets: Tickets) -> None:
+    tickets.refuse(b"x", "not JSON")
+    name = f"{tickets.prefix}:refused"
+    tickets.client.hset(name, mapping={b"\xff": 1, b"other": b"many", b"third": b"\xb2"})
+    assert tickets.look().refused == {"not JSON": 1}
